@@ -24,14 +24,16 @@ var allowed = map[string][]string{
 
 	"pfs/internal/fair":    {},
 	"pfs/internal/keylock": {},
+	"pfs/internal/posix":   {"pfs"},
+	"pfs/internal/rules":   {"pfs", "internal/unixmode"},
 	"internal/unixmode":    {},
 
 	// Stores never import each other.
-	"pfs/memfs":   {"pfs", "pfs/digest"},
-	"pfs/localfs": {"pfs", "pfs/digest", "pfs/internal/keylock", "internal/unixmode"},
+	"pfs/memfs":   {"pfs", "pfs/digest", "pfs/internal/rules"},
+	"pfs/localfs": {"pfs", "pfs/digest", "pfs/internal/keylock", "pfs/internal/posix", "pfs/internal/rules", "internal/unixmode"},
 	"pfs/aferofs": {"pfs", "pfs/digest"},
-	"pfs/cephfs":  {"pfs", "pfs/digest", "pfs/internal/keylock", "internal/unixmode"},
-	"pfs/hdfsfs":  {"pfs", "pfs/digest"},
+	"pfs/cephfs":  {"pfs", "pfs/digest", "pfs/internal/keylock", "pfs/internal/posix", "pfs/internal/rules", "internal/unixmode"},
+	"pfs/hdfsfs":  {"pfs", "pfs/digest", "pfs/internal/rules"},
 
 	// Decorators, and the tree that users see, which is built from them.
 	"pfs/rofs":      {"pfs"},

@@ -7,11 +7,11 @@ import (
 	"io/fs"
 	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/paddlecloud/pfs/internal/unixmode"
 	"github.com/paddlecloud/pfs/pfs"
 	"github.com/paddlecloud/pfs/pfs/digest"
+	"github.com/paddlecloud/pfs/pfs/internal/rules"
 )
 
 // SetAttr sets the attributes of attrs that mask names, all or none.
@@ -23,19 +23,11 @@ func (f FS) SetAttr(ctx context.Context, name pfs.Path, mask pfs.AttrMask, attrs
 	}
 	return f.change(ctx, op, name, func(d *dir, base string) error {
 		return d.durablyOn(base, func(in *cInode, st stat) error {
-			link := st.mode&fs.ModeSymlink != 0
-			switch {
-			case link && mask&pfs.AttrLink == 0:
-				return pfs.E(op, name, pfs.Symlink, nil)
-			case link && mask&pfs.AttrMode != 0:
-				return pfs.Errorf(op, name, pfs.Unsupported, "a symbolic link has no permission bits of its own")
-			case st.mode.IsDir() && mask&pfs.AttrSize != 0:
-				return pfs.E(op, name, pfs.IsDir, nil)
-			case !st.mode.IsRegular() && mask&pfs.AttrSize != 0:
-				return pfs.Errorf(op, name, pfs.Invalid, "a special file has no content")
+			if err := rules.SetAttr(op, name, st.mode, mask); err != nil {
+				return err
 			}
-			if st.mode.IsDir() && ch.mode != nil && attrs.Mode&special == 0 {
-				bits := *ch.mode | unixmode.Permissions(st.mode&special)
+			if st.mode.IsDir() && ch.mode != nil && attrs.Mode&rules.Special == 0 {
+				bits := *ch.mode | unixmode.Permissions(st.mode&rules.Special)
 				ch.mode = &bits
 			}
 			return newHandle(d.c.m, in).setMarked(d.c, st, ch)
@@ -119,27 +111,17 @@ func (f FS) Xattr(ctx context.Context, name pfs.Path, attr string) ([]byte, erro
 	if err := pfs.CheckXattr(op, name, attr); err != nil {
 		return nil, err
 	}
-	return attributed(ctx, f, op, name, func(c *call, in *cInode) (value []byte, err error) {
-		err = c.lib(func(m *cMount, p *cPerms) (err error) {
-			value, err = getxattr(m, in, attr, maxXattrs, p)
-			return err
-		})
+	return attributed(ctx, f, op, name, func(c *call, in *cInode) ([]byte, error) {
+		value, err := ask(c, func(m *cMount, p *cPerms) ([]byte, error) { return getxattr(m, in, attr, maxXattrs, p) })
 		return slices.Clone(value), err
 	})
 }
 
 // ListXattr returns the names of the extended attributes that users may use.
 func (f FS) ListXattr(ctx context.Context, name pfs.Path) ([]string, error) {
-	return attributed(ctx, f, "cephfs.ListXattr", name, func(c *call, in *cInode) (names []string, err error) {
-		err = c.lib(func(m *cMount, p *cPerms) (err error) {
-			names, err = listxattr(m, in, p)
-			return err
-		})
-		names = slices.DeleteFunc(names, func(attr string) bool {
-			return !strings.HasPrefix(attr, pfs.XattrPrefix) || pfs.ReservedXattr(attr)
-		})
-		slices.Sort(names)
-		return names, err
+	return attributed(ctx, f, "cephfs.ListXattr", name, func(c *call, in *cInode) ([]string, error) {
+		names, err := ask(c, func(m *cMount, p *cPerms) ([]string, error) { return listxattr(m, in, p) })
+		return rules.UserXattrs(names), err
 	})
 }
 

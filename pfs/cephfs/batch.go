@@ -13,6 +13,7 @@ import (
 
 	"github.com/paddlecloud/pfs/pfs"
 	"github.com/paddlecloud/pfs/pfs/digest"
+	"github.com/paddlecloud/pfs/pfs/internal/rules"
 )
 
 // Limits of a group of entries that is made durable at once.
@@ -211,17 +212,10 @@ func (b *batch) writeLarge(e pfs.BatchEntry) error {
 // lookAtTarget refuses a target that may not be replaced.
 func (d *dir) lookAtTarget(base string, name pfs.Path, noReplace bool) error {
 	st, err := d.stat(base)
-	switch {
-	case missing(err):
-		return nil
-	case err != nil:
-		return err
-	case noReplace:
-		return pfs.E(batchOp, name, pfs.Exist, nil)
-	case st.mode.IsDir():
-		return pfs.E(batchOp, name, pfs.IsDir, nil)
+	if err != nil {
+		return unlessMissing(err)
 	}
-	return nil
+	return rules.Publish(batchOp, name, st.mode, noReplace)
 }
 
 // sync makes the staged files durable.

@@ -171,6 +171,15 @@ func (c *call) undo() *call {
 // lib makes one call of libcephfs that may be repeated on another mount.
 func (c *call) lib(do func(m *cMount, p *cPerms) error) error { return c.libAs(c.user, do) }
 
+// ask is lib for a call that returns a value.
+func ask[T any](c *call, do func(m *cMount, p *cPerms) (T, error)) (v T, err error) {
+	err = c.lib(func(m *cMount, p *cPerms) (err error) {
+		v, err = do(m, p)
+		return err
+	})
+	return v, err
+}
+
 // libAs is lib as another user.
 func (c *call) libAs(w *user, do func(m *cMount, p *cPerms) error) error {
 	if err := c.goOn(); err != nil {

@@ -129,11 +129,9 @@ func (d *dir) stat(name string) (st stat, err error) {
 }
 
 func (d *dir) readlink(name string) (target string, err error) {
-	err = d.on(name, func(in *cInode, st stat) error {
-		return d.c.lib(func(m *cMount, p *cPerms) (err error) {
-			target, err = readlink(m, in, st.size, p)
-			return err
-		})
+	err = d.on(name, func(in *cInode, st stat) (err error) {
+		target, err = ask(d.c, func(m *cMount, p *cPerms) (string, error) { return readlink(m, in, st.size, p) })
+		return err
 	})
 	return target, err
 }
@@ -282,12 +280,8 @@ func (d *dir) lockName(name string) (unlock func(), err error) {
 }
 
 // xattr returns an extended attribute of the directory itself.
-func (d *dir) xattr(name string) (value []byte, err error) {
-	err = d.c.lib(func(m *cMount, p *cPerms) (err error) {
-		value, err = getxattr(m, d.in, name, digest.MaxMark, p)
-		return err
-	})
-	return value, err
+func (d *dir) xattr(name string) ([]byte, error) {
+	return ask(d.c, func(m *cMount, p *cPerms) ([]byte, error) { return getxattr(m, d.in, name, digest.MaxMark, p) })
 }
 
 func (d *dir) setXattr(name string, value []byte) error {

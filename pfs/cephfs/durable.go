@@ -103,11 +103,7 @@ func (d *dir) dropCaps(in *cInode) (st stat, err error) {
 	if err != nil {
 		return stat{}, unforgotten(err)
 	}
-	err = d.c.lib(func(m *cMount, p *cPerms) (err error) {
-		st, err = getattr(m, in, p)
-		return err
-	})
-	return st, err
+	return ask(d.c, func(m *cMount, p *cPerms) (stat, error) { return getattr(m, in, p) })
 }
 
 // touch makes a change without an effect, and without a sync.

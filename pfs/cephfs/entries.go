@@ -2,7 +2,7 @@
 
 package cephfs
 
-import "fmt"
+import "github.com/paddlecloud/pfs/pfs/internal/posix"
 
 // entries returns up to limit entries in the order of the store, and the token of the next page, or
 // "" at the end. A token is the directory's inode and a position in the order of the hashes of
@@ -15,7 +15,7 @@ func (d *dir) entries(token string, limit int) (found []entry, next string, err 
 	}
 	off := int64(0)
 	if token != "" {
-		if off, err = parseCursor(token, st.ino); err != nil {
+		if off, err = posix.ParseToken(token, st.ino); err != nil {
 			return nil, "", err
 		}
 	}
@@ -37,21 +37,9 @@ func (d *dir) entries(token string, limit int) (found []entry, next string, err 
 		}
 		found = append(found, e)
 		if len(found) == limit {
-			return found, cursor(st.ino, e.next), nil
+			return found, posix.Token(st.ino, e.next), nil
 		}
 	}
-}
-
-// cursor makes a token.
-func cursor(ino uint64, off int64) string { return fmt.Sprintf("%x.%x", ino, off) }
-
-// parseCursor parses a token that was made for the directory ino.
-func parseCursor(token string, ino uint64) (off int64, err error) {
-	var of uint64
-	if n, err := fmt.Sscanf(token, "%x.%x", &of, &off); n != 2 || err != nil || of != ino || off < 0 {
-		return 0, errStaleToken
-	}
-	return off, nil
 }
 
 // reading is a directory that is being read.
@@ -62,15 +50,8 @@ type reading struct {
 
 // read begins to read the directory.
 func (d *dir) read() (*reading, error) {
-	r := &reading{c: d.c}
-	err := d.c.lib(func(m *cMount, p *cPerms) (err error) {
-		r.d, err = opendir(m, d.in, p)
-		return err
-	})
-	if err != nil {
-		return nil, err
-	}
-	return r, nil
+	opened, err := ask(d.c, func(m *cMount, p *cPerms) (*cDir, error) { return opendir(m, d.in, p) })
+	return &reading{c: d.c, d: opened}, err
 }
 
 func (r *reading) seek(off int64) error {

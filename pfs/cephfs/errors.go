@@ -3,57 +3,26 @@
 package cephfs
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"syscall"
 
 	"github.com/paddlecloud/pfs/pfs"
+	"github.com/paddlecloud/pfs/pfs/internal/posix"
 )
 
-// errStaleToken reports a token of another directory.
-var errStaleToken = pfs.Errorf("cephfs.List", "", pfs.Conflict, "the directory is another one than that of the token: list it from the start")
-
-// kinds maps the error numbers of libcephfs to Kinds. Errors of an unreachable cluster are
-// Unavailable, since a daemon that is away comes back. EIO means that an OSD cannot read what it
-// has stored, ESTALE that an inode is gone.
+// kinds maps the error numbers of libcephfs that posix.Kinds does not. Errors of an unreachable
+// cluster are Unavailable, since a daemon that is away comes back. ESTALE means that an inode is gone.
 var kinds = map[syscall.Errno]pfs.Kind{
-	syscall.ENOENT:       pfs.NotExist,
-	syscall.ENODATA:      pfs.NoAttr,
-	syscall.ENOTDIR:      pfs.NotDir,
-	syscall.EISDIR:       pfs.IsDir,
-	syscall.EEXIST:       pfs.Exist,
-	syscall.ENOTEMPTY:    pfs.NotEmpty,
-	syscall.ELOOP:        pfs.Symlink,
-	syscall.EACCES:       pfs.Permission,
-	syscall.EPERM:        pfs.Permission,
-	syscall.EROFS:        pfs.ReadOnly,
-	syscall.ENOSPC:       pfs.NoSpace,
-	syscall.EFBIG:        pfs.NoSpace,
-	syscall.E2BIG:        pfs.NoSpace, // an extended attribute
-	syscall.ERANGE:       pfs.NoSpace, // an extended attribute
-	syscall.EMLINK:       pfs.NoSpace,
-	syscall.EDQUOT:       pfs.Quota,
-	syscall.EXDEV:        pfs.CrossStore,
-	syscall.EINVAL:       pfs.Invalid,
-	syscall.ENAMETOOLONG: pfs.Invalid,
 	syscall.EOPNOTSUPP:   pfs.Unsupported,
 	syscall.ENOSYS:       pfs.Unsupported,
-	syscall.EBUSY:        pfs.Conflict,
 	syscall.ESTALE:       pfs.Conflict,
-	syscall.EMFILE:       pfs.Limit,
-	syscall.ENFILE:       pfs.Limit,
-	syscall.ENOMEM:       pfs.Limit,
 	syscall.ESHUTDOWN:    pfs.Unavailable,
-	syscall.ENOTCONN:     pfs.Unavailable,
 	syscall.ECONNREFUSED: pfs.Unavailable,
 	syscall.ECONNRESET:   pfs.Unavailable,
-	syscall.EHOSTDOWN:    pfs.Unavailable,
 	syscall.EHOSTUNREACH: pfs.Unavailable,
 	syscall.ENETUNREACH:  pfs.Unavailable,
-	syscall.ETIMEDOUT:    pfs.Unavailable,
-	syscall.EAGAIN:       pfs.Unavailable,
-	syscall.EINTR:        pfs.Unavailable,
-	syscall.EIO:          pfs.Other,
 }
 
 // kindOf classifies an error of the store.
@@ -69,10 +38,7 @@ func kindOf(err error) pfs.Kind {
 	case errors.Is(err, errGone), errors.Is(err, errAbandoned):
 		return pfs.Unavailable
 	case errors.As(err, &errno):
-		if kind, ok := kinds[errno]; ok {
-			return kind
-		}
-		return pfs.Other
+		return cmp.Or(posix.Kinds[errno], kinds[errno], pfs.Other)
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		return pfs.Canceled
 	}

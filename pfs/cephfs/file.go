@@ -8,6 +8,7 @@ import (
 	"syscall"
 
 	"github.com/paddlecloud/pfs/pfs"
+	"github.com/paddlecloud/pfs/pfs/internal/rules"
 )
 
 // file is a File. It reads one inode, which a Commit or Rename over its name does not change while
@@ -55,14 +56,14 @@ func (f FS) openFile(ctx context.Context, op string, name pfs.Path) (*file, erro
 func (d *dir) openRegular(base, op string, name pfs.Path, flags int) (*handle, stat, error) {
 	st, err := d.stat(base)
 	if err == nil {
-		err = st.refuse(op, name)
+		err = rules.Open(op, name, st.mode)
 	}
 	if err != nil {
 		return nil, stat{}, err
 	}
 	h, st, err := d.openAs(base, flags)
 	if err == nil {
-		err = st.refuse(op, name)
+		err = rules.Open(op, name, st.mode)
 		if err != nil {
 			h.drop()
 		}

@@ -31,10 +31,7 @@ func (d *dir) openAs(name string, flags int) (h *handle, st stat, err error) {
 		return nil, stat{}, err
 	}
 	h = newHandle(d.c.m, in)
-	err = d.c.lib(func(m *cMount, p *cPerms) (err error) {
-		h.fh, err = openInode(m, in, flags, p)
-		return err
-	})
+	h.fh, err = ask(d.c, func(m *cMount, p *cPerms) (*cFh, error) { return openInode(m, in, flags, p) })
 	if err != nil {
 		d.c.release(in)
 		return nil, stat{}, err
@@ -92,12 +89,8 @@ func (h *handle) close() error {
 	return unforgotten(err)
 }
 
-func (h *handle) stat(c *call) (st stat, err error) {
-	err = c.lib(func(m *cMount, p *cPerms) (err error) {
-		st, err = getattr(m, h.in, p)
-		return err
-	})
-	return st, err
+func (h *handle) stat(c *call) (stat, error) {
+	return ask(c, func(m *cMount, p *cPerms) (stat, error) { return getattr(m, h.in, p) })
 }
 
 // set makes a change. The MDS sets the time of a file whose size changes, so other times are set
@@ -112,12 +105,8 @@ func (h *handle) set(c *call, ch change) error {
 	return c.lib(func(m *cMount, p *cPerms) error { return setattr(m, h.in, ch, p) })
 }
 
-func (h *handle) xattr(c *call, name string) (value []byte, err error) {
-	err = c.lib(func(m *cMount, p *cPerms) (err error) {
-		value, err = getxattr(m, h.in, name, digest.MaxMark, p)
-		return err
-	})
-	return value, err
+func (h *handle) xattr(c *call, name string) ([]byte, error) {
+	return ask(c, func(m *cMount, p *cPerms) ([]byte, error) { return getxattr(m, h.in, name, digest.MaxMark, p) })
 }
 
 func (h *handle) setXattr(c *call, name string, value []byte) error {
@@ -136,11 +125,7 @@ func (h *handle) lock(c *call, kind int) error {
 // read reads until p is full or the file ends.
 func (h *handle) read(c *call, p []byte, off int64) (n int, err error) {
 	for n < len(p) {
-		var k int
-		err := c.lib(func(m *cMount, _ *cPerms) (err error) {
-			k, err = read(m, h.fh, p[n:], off+int64(n))
-			return err
-		})
+		k, err := ask(c, func(m *cMount, _ *cPerms) (int, error) { return read(m, h.fh, p[n:], off+int64(n)) })
 		n += k
 		if err != nil || k == 0 {
 			return n, err
@@ -152,11 +137,7 @@ func (h *handle) read(c *call, p []byte, off int64) (n int, err error) {
 // write writes all of p.
 func (h *handle) write(c *call, p []byte, off int64) (n int, err error) {
 	for n < len(p) {
-		var k int
-		err := c.lib(func(m *cMount, _ *cPerms) (err error) {
-			k, err = write(m, h.fh, p[n:], off+int64(n))
-			return err
-		})
+		k, err := ask(c, func(m *cMount, _ *cPerms) (int, error) { return write(m, h.fh, p[n:], off+int64(n)) })
 		n += k
 		if err != nil {
 			return n, err

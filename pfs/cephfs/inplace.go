@@ -11,16 +11,16 @@ import (
 
 	"github.com/paddlecloud/pfs/pfs"
 	"github.com/paddlecloud/pfs/pfs/digest"
+	"github.com/paddlecloud/pfs/pfs/internal/rules"
 )
 
 // inPlace is an open file that is changed in place. It is bound to an inode, and continues with it
 // on another mount.
 type inPlace struct {
-	fs    FS
-	name  pfs.Path
-	flags pfs.OpenFlags
-	from  stat
-	file  opened
+	rules.Handle
+	fs   FS
+	from stat
+	file opened
 
 	mu       sync.Mutex
 	unmarked bool
@@ -54,7 +54,7 @@ func (f FS) openHandle(ctx context.Context, op string, name pfs.Path, flags pfs.
 		changed = []pfs.Path{name}
 	}
 	e, err := changeAt(ctx, f, op, name, changed, func(d *dir, base string) (*inPlace, error) {
-		e := &inPlace{fs: f, name: name, flags: flags}
+		e := &inPlace{Handle: rules.Handle{Name: name, Flags: flags}, fs: f}
 		h, err := e.open(d, base, op, perm)
 		if err != nil {
 			return nil, err
@@ -77,12 +77,12 @@ func (f FS) openHandle(ctx context.Context, op string, name pfs.Path, flags pfs.
 // open opens base, or makes it.
 func (e *inPlace) open(d *dir, base, op string, perm fs.FileMode) (h *handle, err error) {
 	for {
-		if e.flags&pfs.OpenExclusive == 0 {
-			h, e.from, err = d.openRegular(base, op, e.name, e.libFlags())
+		if e.Flags&pfs.OpenExclusive == 0 {
+			h, e.from, err = d.openRegular(base, op, e.Name, e.libFlags())
 			switch {
 			case errors.Is(err, pfs.Unsupported):
-				return nil, pfs.E(op, e.name, pfs.Invalid, errors.Unwrap(err))
-			case !missing(err) || e.flags&pfs.OpenCreate == 0:
+				return nil, pfs.E(op, e.Name, pfs.Invalid, errors.Unwrap(err))
+			case !missing(err) || e.Flags&pfs.OpenCreate == 0:
 				return h, err
 			}
 		}
@@ -90,7 +90,7 @@ func (e *inPlace) open(d *dir, base, op string, perm fs.FileMode) (h *handle, er
 			h, e.from, err = d.createFor(base, perm, e.libFlags()|syscall.O_CREAT|syscall.O_EXCL, e.fs.given())
 			return err
 		})
-		if !errors.Is(err, syscall.EEXIST) || e.flags&pfs.OpenExclusive != 0 {
+		if !errors.Is(err, syscall.EEXIST) || e.Flags&pfs.OpenExclusive != 0 {
 			return h, err
 		}
 		// Another process has just made it.
@@ -102,7 +102,7 @@ func (e *inPlace) open(d *dir, base, op string, perm fs.FileMode) (h *handle, er
 
 // libFlags returns the flags for libcephfs. To append, only the length must be readable.
 func (e *inPlace) libFlags() int {
-	switch e.flags & (pfs.OpenRead | pfs.OpenWrite) {
+	switch e.Flags & (pfs.OpenRead | pfs.OpenWrite) {
 	case pfs.OpenRead:
 		return syscall.O_RDONLY
 	case pfs.OpenWrite:
@@ -113,15 +113,7 @@ func (e *inPlace) libFlags() int {
 
 // openAgain opens the file on another mount, under its current name.
 func (e *inPlace) openAgain(c *call) (*handle, error) {
-	return c.openInode(e.name, e.from, e.libFlags(), errStale)
-}
-
-// check begins every method; the file must be open for need.
-func (e *inPlace) check(ctx context.Context, op string, need pfs.OpenFlags) error {
-	if need != 0 && e.flags&need == 0 {
-		return pfs.Errorf(op, e.name, pfs.Permission, "the file is not open for this")
-	}
-	return pfs.CheckContext(ctx, op, e.name)
+	return c.openInode(e.Name, e.from, e.libFlags(), errStale)
 }
 
 // onOpen calls what with the open file. names are those that the call changes.
@@ -142,13 +134,13 @@ func onOpen[T any](ctx context.Context, e *inPlace, op string, names []pfs.Path,
 		}
 		return v, err
 	}, nil)
-	return v, e.fs.failIn(ctx, op, e.name, err)
+	return v, e.fs.failIn(ctx, op, e.Name, err)
 }
 
 // changed is onOpen for changes of the content: it drops the stored digest first, and marks the
 // file as unsynced.
 func (e *inPlace) changed(ctx context.Context, op string, what func(c *call, h *handle) (int, error)) (int, error) {
-	return onOpen(ctx, e, op, []pfs.Path{e.name}, func(c *call, h *handle) (int, error) {
+	return onOpen(ctx, e, op, []pfs.Path{e.Name}, func(c *call, h *handle) (int, error) {
 		e.mu.Lock()
 		if e.unsynced == nil {
 			e.unsynced = h.m
@@ -170,7 +162,7 @@ func (e *inPlace) changed(ctx context.Context, op string, what func(c *call, h *
 // Stat describes the file as it is now.
 func (e *inPlace) Stat(ctx context.Context) (pfs.Info, error) {
 	const op = "cephfs.Handle.Stat"
-	if err := e.check(ctx, op, 0); err != nil {
+	if err := e.Check(ctx, op, 0); err != nil {
 		return pfs.Info{}, err
 	}
 	return onOpen(ctx, e, op, nil, func(c *call, h *handle) (pfs.Info, error) {
@@ -178,7 +170,7 @@ func (e *inPlace) Stat(ctx context.Context) (pfs.Info, error) {
 		if err != nil {
 			return pfs.Info{}, err
 		}
-		info := st.info(e.name)
+		info := st.info(e.Name)
 		if m, ok := h.mark(c, st); ok {
 			info.Digest = m.Digest
 		}
@@ -189,6 +181,7 @@ func (e *inPlace) Stat(ctx context.Context) (pfs.Info, error) {
 // Close releases the file. It waits for the cluster only if there are unsynced writes, and only
 // until ctx is done.
 func (e *inPlace) Close(ctx context.Context) error {
+	e.End()
 	h := e.file.close()
 	if h == nil {
 		return nil
@@ -207,40 +200,40 @@ func (e *inPlace) Close(ctx context.Context) error {
 		if err == nil && unsynced != h.m {
 			err = errForgotten
 		}
-		return fail(op, e.name, err)
+		return fail(op, e.Name, err)
 	case <-ctx.Done():
-		return fail(op, e.name, timedOut(ctx))
+		return fail(op, e.Name, timedOut(ctx))
 	}
 }
 
 // ReadAt reads the file as it is now.
 func (e *inPlace) ReadAt(ctx context.Context, p []byte, off int64) (int, error) {
 	const op = "cephfs.Handle.ReadAt"
-	if err := e.check(ctx, op, pfs.OpenRead); err != nil {
+	if err := e.Check(ctx, op, pfs.OpenRead); err != nil {
 		return 0, err
 	}
-	return reads{fs: e.fs, op: op, name: e.name, of: &e.file}.at(ctx, p, off)
+	return reads{fs: e.fs, op: op, name: e.Name, of: &e.file}.at(ctx, p, off)
 }
 
 // WriteAt writes p at offset off, or at the end of a file that is open to append.
 func (e *inPlace) WriteAt(ctx context.Context, p []byte, off int64) (n int, err error) {
 	const op = "cephfs.Handle.WriteAt"
-	if err := pfs.CheckRange(op, e.name, off, len(p)); err != nil {
+	if err := pfs.CheckRange(op, e.Name, off, len(p)); err != nil {
 		return 0, err
 	}
 	for {
-		if err := e.check(ctx, op, pfs.OpenWrite); err != nil {
+		if err := e.Check(ctx, op, pfs.OpenWrite); err != nil {
 			return n, err
 		}
 		part := p[n:min(len(p), n+blockSize)]
 		b, err := e.fs.store.movingBuffer(ctx, len(part))
 		if err != nil {
-			return n, fail(op, e.name, err)
+			return n, fail(op, e.Name, err)
 		}
 		copy(b.p, part)
 		at := off + int64(n)
 		k, err := e.changed(ctx, op, func(c *call, h *handle) (int, error) {
-			if e.flags&pfs.OpenAppend != 0 {
+			if e.Flags&pfs.OpenAppend != 0 {
 				return h.append(c, b.p)
 			}
 			return h.write(c, b.p, at)
@@ -276,10 +269,7 @@ func (h *handle) append(c *call, p []byte) (int, error) {
 // Truncate makes the file size bytes long.
 func (e *inPlace) Truncate(ctx context.Context, size int64) error {
 	const op = "cephfs.Handle.Truncate"
-	if size < 0 {
-		return pfs.Errorf(op, e.name, pfs.Invalid, "negative size %d", size)
-	}
-	if err := e.check(ctx, op, pfs.OpenWrite); err != nil {
+	if err := e.CheckTruncate(ctx, op, size); err != nil {
 		return err
 	}
 	return e.set(ctx, op, change{size: &size})
@@ -288,15 +278,11 @@ func (e *inPlace) Truncate(ctx context.Context, size int64) error {
 // SetAttr sets attributes of the file. They are durable after Sync.
 func (e *inPlace) SetAttr(ctx context.Context, mask pfs.AttrMask, attrs pfs.Attrs) error {
 	const op = "cephfs.Handle.SetAttr"
-	ch, err := changeOf(op, e.name, mask, attrs)
-	if err != nil {
+	if err := e.CheckSetAttr(ctx, op, mask, attrs); err != nil {
 		return err
 	}
-	var need pfs.OpenFlags
-	if ch.size != nil {
-		need = pfs.OpenWrite
-	}
-	if err := e.check(ctx, op, need); err != nil {
+	ch, err := changeOf(op, e.Name, mask, attrs)
+	if err != nil {
 		return err
 	}
 	return e.set(ctx, op, ch)
@@ -307,7 +293,7 @@ func (e *inPlace) set(ctx context.Context, op string, ch change) (err error) {
 		_, err = e.changed(ctx, op, func(c *call, h *handle) (int, error) { return 0, h.set(c, ch) })
 		return err
 	}
-	_, err = onOpen(ctx, e, op, []pfs.Path{e.name}, func(c *call, h *handle) (int, error) {
+	_, err = onOpen(ctx, e, op, []pfs.Path{e.Name}, func(c *call, h *handle) (int, error) {
 		st, err := h.stat(c)
 		if err != nil {
 			return 0, err
@@ -320,20 +306,17 @@ func (e *inPlace) set(ctx context.Context, op string, ch change) (err error) {
 // Allocate returns Unsupported: clients of CephFS cannot reserve space.
 func (e *inPlace) Allocate(ctx context.Context, off, n int64) error {
 	const op = "cephfs.Handle.Allocate"
-	if off < 0 || n <= 0 || off+n < off {
-		return pfs.Errorf(op, e.name, pfs.Invalid, "%d bytes from %d on", n, off)
-	}
-	if err := e.check(ctx, op, pfs.OpenWrite); err != nil {
+	if err := e.CheckAllocate(ctx, op, off, n); err != nil {
 		return err
 	}
-	return pfs.E(op, e.name, pfs.Unsupported, nil)
+	return pfs.E(op, e.Name, pfs.Unsupported, nil)
 }
 
 // Sync makes the writes durable. If the mount was lost since then, it returns Unavailable once,
 // because the last changes may have been forgotten.
 func (e *inPlace) Sync(ctx context.Context) error {
 	const op = "cephfs.Handle.Sync"
-	if err := e.check(ctx, op, 0); err != nil {
+	if err := e.Check(ctx, op, 0); err != nil {
 		return err
 	}
 	_, err := onOpen(ctx, e, op, nil, func(c *call, h *handle) (struct{}, error) {

@@ -6,23 +6,22 @@ import (
 	"context"
 
 	"github.com/paddlecloud/pfs/pfs"
+	"github.com/paddlecloud/pfs/pfs/internal/rules"
 )
 
 // Rename renames oldName to newName.
 func (f FS) Rename(ctx context.Context, oldName, newName pfs.Path) error {
-	return f.rename(ctx, renaming{op: "cephfs.Rename", from: oldName, to: newName})
+	return f.rename(ctx, rules.Rename{Op: "cephfs.Rename", From: oldName, To: newName})
 }
 
 // RenameExclusive is Rename, but returns Exist if newName exists.
 func (f FS) RenameExclusive(ctx context.Context, oldName, newName pfs.Path) error {
-	return f.rename(ctx, renaming{op: "cephfs.RenameExclusive", from: oldName, to: newName, exclusive: true})
+	return f.rename(ctx, rules.Rename{Op: "cephfs.RenameExclusive", From: oldName, To: newName, Exclusive: true})
 }
 
 // renaming is the state of one rename.
 type renaming struct {
-	op        string
-	from, to  pfs.Path
-	exclusive bool
+	rules.Rename
 
 	moved    stat // stat of from
 	replaced stat // stat of to
@@ -30,42 +29,30 @@ type renaming struct {
 }
 
 // rename renames with the directories of both names open.
-func (f FS) rename(ctx context.Context, r renaming) error {
-	if err := check(ctx, r.op, r.to); err != nil {
+func (f FS) rename(ctx context.Context, how rules.Rename) error {
+	r := renaming{Rename: how}
+	if err := check(ctx, r.Op, r.To); err != nil {
 		return err
 	}
-	if err := writable(r.op, r.to); err != nil {
+	if err := writable(r.Op, r.To); err != nil {
 		return err
 	}
-	return f.change(ctx, r.op, r.from, func(d *dir, base string) error {
+	return f.change(ctx, r.Op, r.From, func(d *dir, base string) error {
 		st, err := d.stat(base)
 		if err != nil {
 			return err
 		}
 		r.moved = st
-		if done, err := r.sameOrInside(); done || err != nil {
+		if done, err := r.Begin(st.mode); done || err != nil {
 			return err
 		}
-		to, newBase, err := d.c.parent(r.to)
+		to, newBase, err := d.c.parent(r.To)
 		if err != nil {
-			return fail(r.op, r.to, err)
+			return fail(r.Op, r.To, err)
 		}
 		defer to.Close()
-		return fail(r.op, r.to, r.do(d, base, to, newBase))
-	}, r.to)
-}
-
-// sameOrInside ends a rename of a name to itself, of the root, or of a directory into itself.
-func (r *renaming) sameOrInside() (done bool, err error) {
-	switch {
-	case r.from == r.to && !r.exclusive:
-		return true, nil
-	case r.from == r.to || r.to == pfs.Root:
-		return true, pfs.E(r.op, r.to, pfs.Exist, nil)
-	case r.from == pfs.Root, r.moved.mode.IsDir() && r.to.Within(r.from):
-		return true, pfs.Errorf(r.op, r.from, pfs.Invalid, "it cannot be moved into itself, to %s", r.to)
-	}
-	return false, nil
+		return fail(r.Op, r.To, r.do(d, base, to, newBase))
+	}, r.To)
 }
 
 // do renames between two open directories.
@@ -90,7 +77,7 @@ func (r *renaming) do(d *dir, base string, to *dir, newBase string) error {
 	case pfs.Exist, pfs.NotEmpty, pfs.IsDir, pfs.NotDir:
 		return r.refused(to, newBase, err)
 	case pfs.NotExist:
-		return pfs.E(r.op, r.from, pfs.NotExist, nil)
+		return pfs.E(r.Op, r.From, pfs.NotExist, nil)
 	}
 	return err
 }
@@ -98,7 +85,7 @@ func (r *renaming) do(d *dir, base string, to *dir, newBase string) error {
 // move gives the new name. A directory must not replace anything, not even an empty directory,
 // which the store would allow.
 func (r *renaming) move(d *dir, base string, to *dir, newBase string) error {
-	return d.rename(base, to, newBase, r.exclusive || r.moved.mode.IsDir())
+	return d.rename(base, to, newBase, r.Exclusive || r.moved.mode.IsDir())
 }
 
 // lookAt refuses a file at the new name that may not be replaced.
@@ -111,13 +98,7 @@ func (r *renaming) lookAt(to *dir, newBase string) error {
 		return err
 	}
 	r.replaced, r.taken = st, true
-	switch {
-	case r.exclusive, r.replaced.mode.IsDir():
-		return pfs.E(r.op, r.to, pfs.Exist, nil)
-	case r.moved.mode.IsDir():
-		return pfs.E(r.op, r.to, pfs.NotDir, nil)
-	}
-	return nil
+	return r.Replace(r.moved.mode, st.mode)
 }
 
 // refused finds out why the store refused: the new name may have just appeared.

@@ -33,12 +33,8 @@ func (d *dir) checkSpace(bytes int64) error {
 	return nil
 }
 
-func (d *dir) space() (space pfs.Space, err error) {
-	err = d.c.lib(func(m *cMount, _ *cPerms) (err error) {
-		space, err = statfs(m, d.in)
-		return err
-	})
-	return space, err
+func (d *dir) space() (pfs.Space, error) {
+	return ask(d.c, func(m *cMount, _ *cPerms) (pfs.Space, error) { return statfs(m, d.in) })
 }
 
 // Space describes the store of name, which need not exist. Below a quota, it describes the quota.

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/paddlecloud/pfs/pfs"
+	"github.com/paddlecloud/pfs/pfs/internal/rules"
 )
 
 // stat is the store's description of an inode.
@@ -34,10 +35,6 @@ type entry struct {
 	next int64 // where a read of the directory continues
 }
 
-// special are the bits of a mode beside type and permissions. Chmod does not change them on
-// directories, where they determine the group of new files.
-const special = fs.ModeSetuid | fs.ModeSetgid | fs.ModeSticky
-
 // noSnap is the snapshot number of the live file system.
 const noSnap = math.MaxUint64 - 1
 
@@ -56,24 +53,11 @@ func (s stat) tag() string {
 	return fmt.Sprintf("%x-%x-%x-%x", s.ino, s.size, s.mtime.UnixNano(), s.ctime.UnixNano())
 }
 
-// refuse returns why s cannot be opened as a file, nil if it can.
-func (s stat) refuse(op string, name pfs.Path) error {
-	switch {
-	case s.mode.IsRegular():
-		return nil
-	case s.mode.IsDir():
-		return pfs.E(op, name, pfs.IsDir, nil)
-	case s.mode&fs.ModeSymlink != 0:
-		return pfs.E(op, name, pfs.Symlink, nil)
-	}
-	return pfs.Errorf(op, name, pfs.Unsupported, "it is not a regular file but %s", s.mode.Type())
-}
-
 // info returns the Info of the file at name. The store knows users by their numbers only.
 func (s stat) info(name pfs.Path) pfs.Info {
 	info := pfs.Info{
 		Name:    name.Base(),
-		Mode:    s.mode.Type() | s.mode.Perm() | s.mode&special,
+		Mode:    s.mode.Type() | s.mode.Perm() | s.mode&rules.Special,
 		ModTime: s.mtime,
 		Owner:   strconv.FormatUint(uint64(s.uid), 10),
 		Group:   strconv.FormatUint(uint64(s.gid), 10),

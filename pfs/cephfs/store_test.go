@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"strings"
 	"syscall"
 	"testing"
@@ -14,13 +13,16 @@ import (
 	"github.com/paddlecloud/pfs/internal/testbed"
 	"github.com/paddlecloud/pfs/pfs"
 	"github.com/paddlecloud/pfs/pfs/digest"
+	"github.com/paddlecloud/pfs/pfs/internal/posix"
 	"github.com/paddlecloud/pfs/pfs/pfstest"
 )
 
 func TestKinds(t *testing.T) {
-	for errno, want := range kinds {
-		if got := pfs.KindOf(fail("cephfs.Test", "/f", errno)); got != want {
-			t.Errorf("%v is %q, want %q", errno, got, want)
+	for _, table := range []map[syscall.Errno]pfs.Kind{posix.Kinds, kinds} {
+		for errno, want := range table {
+			if got := pfs.KindOf(fail("cephfs.Test", "/f", errno)); got != want {
+				t.Errorf("%v is %q, want %q", errno, got, want)
+			}
 		}
 	}
 	if got := pfs.KindOf(fail("cephfs.Test", "/f", syscall.EXFULL)); got != pfs.Other {
@@ -201,11 +203,6 @@ func TestLongNames(t *testing.T) {
 			}
 		}
 	}
-}
-
-func TestSpecialFiles(t *testing.T) {
-	err := stat{mode: fs.ModeNamedPipe}.refuse("cephfs.Open", "/fifo")
-	pfstest.WantKind(t, err, pfs.Unsupported)
 }
 
 // TestLastWriteStays writes each chunk wrong, in pieces and whole, and then right, as a sender does

@@ -15,6 +15,7 @@ import (
 	"github.com/colinmarc/hdfs/v2"
 	"github.com/paddlecloud/pfs/pfs"
 	"github.com/paddlecloud/pfs/pfs/digest"
+	"github.com/paddlecloud/pfs/pfs/internal/rules"
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
@@ -181,9 +182,7 @@ const anyXattr = "*"
 // ListXattr returns the names of the extended attributes of name that users may use.
 func (f *FS) ListXattr(ctx context.Context, name pfs.Path) (names []string, err error) {
 	err = f.attributed(ctx, "hdfsfs.ListXattr", name, anyXattr, func(_ *hdfs.Client, has map[string]string) error {
-		names = slices.DeleteFunc(slices.Sorted(maps.Keys(has)), func(attr string) bool {
-			return !strings.HasPrefix(attr, pfs.XattrPrefix) || pfs.ReservedXattr(attr)
-		})
+		names = rules.UserXattrs(slices.Collect(maps.Keys(has)))
 		return nil
 	})
 	return names, err

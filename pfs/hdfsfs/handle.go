@@ -10,6 +10,7 @@ import (
 
 	"github.com/colinmarc/hdfs/v2"
 	"github.com/paddlecloud/pfs/pfs"
+	"github.com/paddlecloud/pfs/pfs/internal/rules"
 )
 
 // maxUnsynced is the number of bytes that a handle appends before it syncs on its own. It bounds
@@ -22,11 +23,9 @@ const maxUnsynced = 64 << 20
 // Sync or Close. These close it in HDFS, read the appended bytes back and compare them: the library
 // cannot read a block that is being written.
 type handle struct {
-	fs     *FS
-	name   pfs.Path
-	flags  pfs.OpenFlags
-	closed atomic.Bool
-	file   atomic.Pointer[file] // with the length that is known
+	rules.Handle
+	fs   *FS
+	file atomic.Pointer[file] // with the length that is known
 
 	mu   sync.Mutex // held while writing
 	now  *attempt   // nil if the file is not open in HDFS; its n is the length of the file
@@ -60,7 +59,7 @@ func (f *FS) OpenHandle(ctx context.Context, name pfs.Path, flags pfs.OpenFlags,
 	if err != nil {
 		return nil, err
 	}
-	h := &handle{fs: f, name: name, flags: flags, sum: md5.New()}
+	h := &handle{Handle: rules.Handle{Name: name, Flags: flags}, fs: f, sum: md5.New()}
 	h.file.Store(file)
 	if flags&pfs.OpenTruncate != 0 && file.st.Size > 0 {
 		if err := h.set(ctx, op, pfs.AttrSize, pfs.Attrs{}); err != nil {
@@ -88,17 +87,6 @@ func (f *FS) createEmpty(ctx context.Context, op string, name pfs.Path, perm fs.
 	return f.placeError(ctx, op, name, err)
 }
 
-// check is how every method begins. need are flags that the handle must be open with.
-func (h *handle) check(ctx context.Context, op string, need pfs.OpenFlags) error {
-	switch {
-	case h.closed.Load():
-		return pfs.E(op, h.name, pfs.Closed, nil)
-	case need&^h.flags != 0:
-		return pfs.Errorf(op, h.name, pfs.Permission, "the file is not open for that")
-	}
-	return pfs.CheckContext(ctx, op, h.name)
-}
-
 // path returns the path of the file by inode, which a rename does not change.
 func (h *handle) path() string { return inode(h.file.Load().st.id) }
 
@@ -106,10 +94,10 @@ func (h *handle) path() string { return inode(h.file.Load().st.id) }
 // synced.
 func (h *handle) ReadAt(ctx context.Context, p []byte, off int64) (int, error) {
 	const op = "hdfsfs.Handle.ReadAt"
-	if err := pfs.CheckRange(op, h.name, off, len(p)); err != nil {
+	if err := pfs.CheckRange(op, h.Name, off, len(p)); err != nil {
 		return 0, err
 	}
-	if err := h.check(ctx, op, pfs.OpenRead); err != nil {
+	if err := h.Check(ctx, op, pfs.OpenRead); err != nil {
 		return 0, err
 	}
 	return h.file.Load().ReadAt(ctx, p, off)
@@ -118,17 +106,17 @@ func (h *handle) ReadAt(ctx context.Context, p []byte, off int64) (int, error) {
 // WriteAt appends p. Without OpenAppend, off must be the end of the file.
 func (h *handle) WriteAt(ctx context.Context, p []byte, off int64) (n int, err error) {
 	const op = "hdfsfs.Handle.WriteAt"
-	if err := pfs.CheckRange(op, h.name, off, len(p)); err != nil {
+	if err := pfs.CheckRange(op, h.Name, off, len(p)); err != nil {
 		return 0, err
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for n < len(p) {
-		if err := h.check(ctx, op, pfs.OpenWrite); err != nil {
+		if err := h.Check(ctx, op, pfs.OpenWrite); err != nil {
 			return n, err
 		}
 		if err := h.begin(ctx, off+int64(n)); err != nil {
-			return n, fail(op, h.name, err)
+			return n, fail(op, h.Name, err)
 		}
 		chunk := p[n:min(len(p), n+pfs.ChunkSize)]
 		if err := h.now.write(chunk); err != nil {
@@ -143,7 +131,7 @@ func (h *handle) WriteAt(ctx context.Context, p []byte, off int64) (n int, err e
 			return n, err
 		}
 	}
-	return n, h.check(ctx, op, pfs.OpenWrite)
+	return n, h.Check(ctx, op, pfs.OpenWrite)
 }
 
 // begin opens the file for appending in HDFS, unless it is open. h.mu is held.
@@ -153,10 +141,10 @@ func (h *handle) begin(ctx context.Context, off int64) error {
 		if err := h.flush(ctx, op); err != nil { // bytes that could not be compared before
 			return err
 		}
-		if h.flags&pfs.OpenAppend == 0 {
+		if h.Flags&pfs.OpenAppend == 0 {
 			st, err := h.status(ctx)
 			if err == nil && off != st.Size {
-				err = notAtEnd(op, h.name, off, st.Size)
+				err = notAtEnd(op, h.Name, off, st.Size)
 			}
 			if err != nil {
 				return err
@@ -166,8 +154,8 @@ func (h *handle) begin(ctx context.Context, off int64) error {
 			return err
 		}
 	}
-	if h.flags&pfs.OpenAppend == 0 && off != h.now.n {
-		return notAtEnd(op, h.name, off, h.now.n)
+	if h.Flags&pfs.OpenAppend == 0 && off != h.now.n {
+		return notAtEnd(op, h.Name, off, h.now.n)
 	}
 	return nil
 }
@@ -217,14 +205,14 @@ func (h *handle) acquire(ctx context.Context) error {
 // lose gives up the bytes appended since the last Sync. h.mu is held.
 func (h *handle) lose(op string, err error) error {
 	a := h.now
-	a.s.abort(pfs.Errorf(op, h.name, pfs.Canceled, "given up"))
+	a.s.abort(pfs.Errorf(op, h.Name, pfs.Canceled, "given up"))
 	_ = a.lib.Close() // ends the library's goroutines; nothing is sent any more
 	h.fs.pool.put(a.s)
 	h.now = nil
-	h.lost = pfs.Errorf(op, h.name, pfs.Stale, "%d bytes since the last Sync may be lost: open the file again (%v)", h.to-h.from, cause(err))
+	h.lost = pfs.Errorf(op, h.Name, pfs.Stale, "%d bytes since the last Sync may be lost: open the file again (%v)", h.to-h.from, cause(err))
 	h.from, h.to = 0, 0
 	if is(err, pfs.Quota, pfs.NoSpace, pfs.Permission) {
-		return fail(op, h.name, err)
+		return fail(op, h.Name, err)
 	}
 	return h.lost
 }
@@ -242,7 +230,7 @@ func (h *handle) flush(ctx context.Context, op string) error {
 		h.fs.pool.put(a.s)
 		h.now = nil
 		if err := h.refresh(context.WithoutCancel(ctx)); err != nil {
-			return fail(op, h.name, err)
+			return fail(op, h.Name, err)
 		}
 	}
 	if h.from == h.to {
@@ -250,7 +238,7 @@ func (h *handle) flush(ctx context.Context, op string) error {
 	}
 	if h.file.Load().st.Size < h.to { // the size is not known
 		if err := h.refresh(ctx); err != nil {
-			return fail(op, h.name, err)
+			return fail(op, h.Name, err)
 		}
 	}
 	if err := h.compare(ctx, op); err != nil {
@@ -266,7 +254,7 @@ func (h *handle) flush(ctx context.Context, op string) error {
 // compare reads back and compares the appended bytes.
 func (h *handle) compare(ctx context.Context, op string) error {
 	file, stored := h.file.Load(), md5.New()
-	wrong := pfs.Errorf(op, h.name, pfs.Integrity, "the cluster has not stored the %d bytes from byte %d on as they were written: write them again", h.to-h.from, h.from)
+	wrong := pfs.Errorf(op, h.Name, pfs.Integrity, "the cluster has not stored the %d bytes from byte %d on as they were written: write them again", h.to-h.from, h.from)
 	if file.st.Size < h.to {
 		return wrong
 	}
@@ -274,7 +262,7 @@ func (h *handle) compare(ctx context.Context, op string) error {
 	for off := h.from; off < h.to; off += int64(len(buf)) {
 		buf = buf[:min(int64(len(buf)), h.to-off)]
 		if err := pfs.ReadFull(ctx, file, buf, off); err != nil {
-			return fail(op, h.name, err)
+			return fail(op, h.Name, err)
 		}
 		_, _ = stored.Write(buf)
 	}
@@ -290,7 +278,7 @@ func (h *handle) refresh(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	before := h.file.Swap(&file{fs: h.fs, name: h.name, st: st})
+	before := h.file.Swap(&file{fs: h.fs, name: h.Name, st: st})
 	h.fs.readers.drop(before)
 	return nil
 }
@@ -299,7 +287,7 @@ func (h *handle) refresh(ctx context.Context) error {
 func (h *handle) set(ctx context.Context, op string, mask pfs.AttrMask, attrs pfs.Attrs) error {
 	st, err := h.status(ctx)
 	if err == nil {
-		err = h.fs.checkAttrs(op, h.name, st, mask, attrs)
+		err = h.fs.checkAttrs(op, h.Name, st, mask, attrs)
 	}
 	if err == nil {
 		err = h.fs.apply(ctx, h.path(), st, mask, attrs)
@@ -307,7 +295,7 @@ func (h *handle) set(ctx context.Context, op string, mask pfs.AttrMask, attrs pf
 	if err == nil && mask&pfs.AttrSize != 0 {
 		err = h.refresh(ctx)
 	}
-	return fail(op, h.name, err)
+	return fail(op, h.Name, err)
 }
 
 // Truncate shortens the file. HDFS lengthens none.
@@ -318,14 +306,7 @@ func (h *handle) Truncate(ctx context.Context, size int64) error {
 // SetAttr syncs and sets attributes of the inode.
 func (h *handle) SetAttr(ctx context.Context, mask pfs.AttrMask, attrs pfs.Attrs) error {
 	const op = "hdfsfs.Handle.SetAttr"
-	if err := mask.Check(op, h.name, attrs); err != nil {
-		return err
-	}
-	var need pfs.OpenFlags
-	if mask&pfs.AttrSize != 0 {
-		need = pfs.OpenWrite
-	}
-	if err := h.check(ctx, op, need); err != nil {
+	if err := h.CheckSetAttr(ctx, op, mask, attrs); err != nil {
 		return err
 	}
 	h.mu.Lock()
@@ -339,19 +320,16 @@ func (h *handle) SetAttr(ctx context.Context, mask pfs.AttrMask, attrs pfs.Attrs
 // Allocate answers Unsupported: HDFS reserves nothing.
 func (h *handle) Allocate(ctx context.Context, off, n int64) error {
 	const op = "hdfsfs.Handle.Allocate"
-	if off < 0 || n <= 0 || off+n < off {
-		return pfs.Errorf(op, h.name, pfs.Invalid, "%d bytes from %d on", n, off)
-	}
-	if err := h.check(ctx, op, pfs.OpenWrite); err != nil {
+	if err := h.CheckAllocate(ctx, op, off, n); err != nil {
 		return err
 	}
-	return pfs.Errorf(op, h.name, pfs.Unsupported, "HDFS reserves no space for a file")
+	return pfs.Errorf(op, h.Name, pfs.Unsupported, "HDFS reserves no space for a file")
 }
 
 // Sync closes the file in HDFS and compares the appended bytes. The next write opens it again.
 func (h *handle) Sync(ctx context.Context) error {
 	const op = "hdfsfs.Handle.Sync"
-	if err := h.check(ctx, op, 0); err != nil {
+	if err := h.Check(ctx, op, 0); err != nil {
 		return err
 	}
 	h.mu.Lock()
@@ -362,14 +340,14 @@ func (h *handle) Sync(ctx context.Context) error {
 // Stat describes the inode, with the bytes that this handle has appended.
 func (h *handle) Stat(ctx context.Context) (pfs.Info, error) {
 	const op = "hdfsfs.Handle.Stat"
-	if err := h.check(ctx, op, 0); err != nil {
+	if err := h.Check(ctx, op, 0); err != nil {
 		return pfs.Info{}, err
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	st, err := h.status(ctx)
 	if err != nil {
-		return pfs.Info{}, fail(op, h.name, err)
+		return pfs.Info{}, fail(op, h.Name, err)
 	}
 	if h.now != nil && h.now.n > st.Size {
 		st.Size = h.now.n
@@ -380,7 +358,7 @@ func (h *handle) Stat(ctx context.Context) (pfs.Info, error) {
 	if ok {
 		st.Digest = m.Digest
 	}
-	return st.Info, fail(op, h.name, err)
+	return st.Info, fail(op, h.Name, err)
 }
 
 // status asks the NameNode about the inode. HDFS forgets one as soon as it has no name.
@@ -389,17 +367,17 @@ func (h *handle) status(ctx context.Context) (status, error) {
 	if is(err, pfs.NotExist) {
 		err = h.gone()
 	}
-	st.Name = h.name.Base()
+	st.Name = h.Name.Base()
 	return st, err
 }
 
 func (h *handle) gone() error {
-	return pfs.Errorf("hdfsfs.Handle", h.name, pfs.Stale, "the file was removed or replaced")
+	return pfs.Errorf("hdfsfs.Handle", h.Name, pfs.Stale, "the file was removed or replaced")
 }
 
 // Close syncs and releases the file.
 func (h *handle) Close(ctx context.Context) error {
-	if h.closed.Swap(true) {
+	if !h.End() {
 		return nil
 	}
 	h.mu.Lock()

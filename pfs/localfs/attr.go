@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/paddlecloud/pfs/pfs"
+	"github.com/paddlecloud/pfs/pfs/internal/rules"
 )
 
 // SetAttr sets the attributes of attrs that mask names.
@@ -33,17 +34,14 @@ func (f *FS) setAttr(ctx context.Context, op string, name pfs.Path, mask pfs.Att
 	return f.at(ctx, op, name, func(d dir, base string) error {
 		link := mask&pfs.AttrLink != 0
 		st, err := d.stat(base, f.opts.FollowLinks && !link)
-		switch {
-		case err != nil:
-			return err
-		case st.mode&fs.ModeSymlink == 0:
-		case !link:
-			return pfs.E(op, name, pfs.Symlink, nil)
-		case mask&pfs.AttrMode != 0:
-			return pfs.Errorf(op, name, pfs.Unsupported, "a symbolic link has no permission bits of its own")
+		if err == nil {
+			err = rules.SetAttr(op, name, st.mode, mask)
 		}
-		if st.mode.IsDir() && attrs.Mode&special == 0 {
-			c.attrs.Mode |= st.mode & special
+		if err != nil {
+			return err
+		}
+		if st.mode.IsDir() && attrs.Mode&rules.Special == 0 {
+			c.attrs.Mode |= st.mode & rules.Special
 		}
 		var marked *os.File
 		if mask&pfs.AttrModTime != 0 && st.mode.IsRegular() {
@@ -132,7 +130,7 @@ func (f *FS) apply(c change, n node, marked *os.File) error {
 		}
 	}
 	if c.mask&pfs.AttrMode != 0 {
-		if err := n.chmod(c.attrs.Mode.Perm() | c.attrs.Mode&special); err != nil {
+		if err := n.chmod(c.attrs.Mode.Perm() | c.attrs.Mode&rules.Special); err != nil {
 			return err
 		}
 	}

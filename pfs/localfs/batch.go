@@ -8,6 +8,7 @@ import (
 
 	"github.com/paddlecloud/pfs/pfs"
 	"github.com/paddlecloud/pfs/pfs/digest"
+	"github.com/paddlecloud/pfs/pfs/internal/rules"
 )
 
 // Limits of a group of entries that share one sync.
@@ -262,13 +263,9 @@ func (w *batchFile) lookAtTarget() error {
 		return nil
 	case err != nil:
 		return err
-	case w.entry.NoReplace:
-		return pfs.E(batchOp, w.entry.Path, pfs.Exist, nil)
-	case st.mode.IsDir():
-		return pfs.E(batchOp, w.entry.Path, pfs.IsDir, nil)
 	}
 	w.spare, w.extra = st.size, 0
-	return nil
+	return rules.Publish(batchOp, w.entry.Path, st.mode, w.entry.NoReplace)
 }
 
 // fill writes the content and the attributes of the file.

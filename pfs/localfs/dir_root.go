@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/paddlecloud/pfs/pfs"
+	"github.com/paddlecloud/pfs/pfs/internal/posix"
 )
 
 // openRoot opens the directory at path with package os only, which every system has.
@@ -270,7 +271,7 @@ func (d *rootDir) capabilities() (pfs.Capabilities, error) {
 func (d *rootDir) entries(token string, limit int) (names []string, next string, err error) {
 	last, err := base64.RawURLEncoding.DecodeString(token)
 	if err != nil {
-		return nil, "", errStaleToken
+		return nil, "", posix.ErrToken
 	}
 	f, err := d.root.Open(".")
 	if err != nil {

@@ -3,9 +3,9 @@ package localfs
 import (
 	"bytes"
 	"encoding/binary"
-	"fmt"
 	"unsafe"
 
+	"github.com/paddlecloud/pfs/pfs/internal/posix"
 	"golang.org/x/sys/unix"
 )
 
@@ -23,12 +23,12 @@ func (d *fdDir) entries(token string, limit int) (names []string, next string, e
 	}
 	defer unix.Close(fd)
 	if token != "" {
-		off, err := parseCursor(token, st.ino)
+		off, err := posix.ParseToken(token, st.ino)
 		if err != nil {
 			return nil, "", err
 		}
 		if _, err := unix.Seek(fd, off, unix.SEEK_SET); err != nil {
-			return nil, "", errStaleToken
+			return nil, "", posix.ErrToken
 		}
 	}
 	buf := make([]byte, 32<<10)
@@ -48,21 +48,10 @@ func (d *fdDir) entries(token string, limit int) (names []string, next string, e
 				names = append(names, e.name)
 			}
 			if len(names) == limit {
-				return names, cursor(st.ino, e.off), nil
+				return names, posix.Token(st.ino, e.off), nil
 			}
 		}
 	}
-}
-
-func cursor(ino uint64, off int64) string { return fmt.Sprintf("%x.%x", ino, off) }
-
-// parseCursor parses a token that was made for the directory ino.
-func parseCursor(token string, ino uint64) (off int64, err error) {
-	var of uint64
-	if n, err := fmt.Sscanf(token, "%x.%x", &of, &off); n != 2 || err != nil || of != ino || off < 0 {
-		return 0, errStaleToken
-	}
-	return off, nil
 }
 
 // entry is a struct linux_dirent64.

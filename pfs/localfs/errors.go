@@ -8,55 +8,19 @@ import (
 	"syscall"
 
 	"github.com/paddlecloud/pfs/pfs"
+	"github.com/paddlecloud/pfs/pfs/internal/posix"
 )
 
-var (
-	// errStaleToken reports a token of another directory.
-	errStaleToken = pfs.Errorf("localfs.List", "", pfs.Conflict, "the directory is another one than that of the token: list it from the start")
-	// errSwapped reports a name that was replaced during an open.
-	errSwapped = errors.New("it has just been replaced")
-)
+// errSwapped reports a name that was replaced during an open.
+var errSwapped = errors.New("it has just been replaced")
 
-// kinds maps the error numbers of the system to Kinds.
-//
-// EIO is Other, "a failure of the machine": a retry does not repair a disk, and after a failed
-// write it could seem to. NoSpace covers the lack of any resource to store something, not only
-// ENOSPC. ESTALE comes from a network file system whose server was away. errors.ErrUnsupported
-// covers the unsupported operations.
+// kinds maps the error numbers of the system that posix.Kinds does not. ESTALE comes from a network
+// file system whose server was away. errors.ErrUnsupported covers the unsupported operations.
 var kinds = map[syscall.Errno]pfs.Kind{
-	syscall.ENOENT:       pfs.NotExist,
-	syscall.ENOTDIR:      pfs.NotDir,
-	syscall.EISDIR:       pfs.IsDir,
-	syscall.EEXIST:       pfs.Exist,
-	syscall.ENOTEMPTY:    pfs.NotEmpty,
-	syscall.ELOOP:        pfs.Symlink,
-	syscall.EACCES:       pfs.Permission,
-	syscall.EPERM:        pfs.Permission,
-	syscall.EROFS:        pfs.ReadOnly,
-	syscall.ENOSPC:       pfs.NoSpace,
-	syscall.EFBIG:        pfs.NoSpace,
-	syscall.E2BIG:        pfs.NoSpace, // an extended attribute
-	syscall.ERANGE:       pfs.NoSpace, // an extended attribute
-	syscall.ENODATA:      pfs.NoAttr,
-	syscall.EMLINK:       pfs.NoSpace,
-	syscall.EDQUOT:       pfs.Quota,
-	syscall.EXDEV:        pfs.CrossStore,
-	syscall.EINVAL:       pfs.Invalid,
-	syscall.ENAMETOOLONG: pfs.Invalid,
-	syscall.EILSEQ:       pfs.Invalid,
-	syscall.ENXIO:        pfs.Unsupported,
-	syscall.ETXTBSY:      pfs.Conflict,
-	syscall.EBUSY:        pfs.Conflict,
-	syscall.EMFILE:       pfs.Limit,
-	syscall.ENFILE:       pfs.Limit,
-	syscall.ENOMEM:       pfs.Limit,
-	syscall.ESTALE:       pfs.Unavailable,
-	syscall.ENOTCONN:     pfs.Unavailable,
-	syscall.EHOSTDOWN:    pfs.Unavailable,
-	syscall.ETIMEDOUT:    pfs.Unavailable,
-	syscall.EAGAIN:       pfs.Unavailable,
-	syscall.EINTR:        pfs.Unavailable,
-	syscall.EIO:          pfs.Other,
+	syscall.EILSEQ:  pfs.Invalid,
+	syscall.ENXIO:   pfs.Unsupported,
+	syscall.ETXTBSY: pfs.Conflict,
+	syscall.ESTALE:  pfs.Unavailable,
 }
 
 // kindOf classifies an error of the system.
@@ -71,11 +35,10 @@ func kindOf(err error) pfs.Kind {
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		return pfs.Canceled
 	case errors.As(err, &errno):
-		if kind, ok := kinds[errno]; ok {
-			return kind
-		}
-		if kind, ok := systemKinds[errno]; ok {
-			return kind
+		for _, kinds := range []map[syscall.Errno]pfs.Kind{posix.Kinds, kinds, systemKinds} {
+			if kind, ok := kinds[errno]; ok {
+				return kind
+			}
 		}
 	}
 	return pfs.KindOf(err)

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/paddlecloud/pfs/pfs"
+	"github.com/paddlecloud/pfs/pfs/internal/posix"
 	"github.com/paddlecloud/pfs/pfs/pfstest"
 )
 
@@ -72,9 +73,11 @@ func TestKindOf(t *testing.T) {
 			pfstest.WantKind(t, fail("localfs.Test", "/a", err), test.want)
 		}
 	}
-	for errno := range kinds {
-		if !tested[errno] {
-			t.Errorf("%v is in the table and not in the test", errno)
+	for _, table := range []map[syscall.Errno]pfs.Kind{posix.Kinds, kinds} {
+		for errno := range table {
+			if !tested[errno] {
+				t.Errorf("%v is in the table and not in the test", errno)
+			}
 		}
 	}
 }

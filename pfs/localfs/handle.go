@@ -6,21 +6,19 @@ import (
 	"io/fs"
 	"os"
 	"sync"
-	"sync/atomic"
 
 	"github.com/paddlecloud/pfs/pfs"
+	"github.com/paddlecloud/pfs/pfs/internal/rules"
 )
 
 // handle is an open file that is changed in place. Its descriptor binds it to the file.
 type handle struct {
+	rules.Handle
 	fs    *FS
-	name  pfs.Path
-	flags pfs.OpenFlags
 	file  *os.File
 	from  stat // identity of file
 	trees []*tree
 
-	closed atomic.Bool
 	unmark sync.Once // before the first change
 
 	mu       sync.Mutex // guards the following
@@ -44,7 +42,7 @@ func (f *FS) openHandle(ctx context.Context, op string, name pfs.Path, flags pfs
 	if err := flags.Check(op, name); err != nil {
 		return nil, err
 	}
-	h := &handle{fs: f, name: name, flags: flags}
+	h := &handle{Handle: rules.Handle{Name: name, Flags: flags}, fs: f}
 	var err error
 	if flags&pfs.OpenWrite == 0 { // reading needs no quota
 		err = f.at(ctx, op, name, func(d dir, base string) error { return h.open(ctx, op, place{dir: d}, base, perm) })
@@ -67,17 +65,17 @@ func (f *FS) openHandle(ctx context.Context, op string, name pfs.Path, flags pfs
 func (h *handle) open(ctx context.Context, op string, p place, base string, perm fs.FileMode) (err error) {
 	h.trees = p.trees
 	for {
-		if h.flags&pfs.OpenExclusive == 0 {
-			h.file, h.from, err = h.fs.openRegular(p.dir, base, op, h.name, h.systemFlags())
+		if h.Flags&pfs.OpenExclusive == 0 {
+			h.file, h.from, err = h.fs.openRegular(p.dir, base, op, h.Name, h.systemFlags())
 			switch {
 			case kindOf(err) == pfs.Unsupported:
-				return pfs.E(op, h.name, pfs.Invalid, errors.Unwrap(err))
-			case !missing(err) || h.flags&pfs.OpenCreate == 0:
+				return pfs.E(op, h.Name, pfs.Invalid, errors.Unwrap(err))
+			case !missing(err) || h.Flags&pfs.OpenCreate == 0:
 				return err
 			}
 		}
 		err = h.make(ctx, p, base, perm)
-		if kindOf(err) != pfs.Exist || h.flags&pfs.OpenExclusive != 0 {
+		if kindOf(err) != pfs.Exist || h.Flags&pfs.OpenExclusive != 0 {
 			return err
 		}
 		// Another process has just made it.
@@ -108,36 +106,25 @@ func (h *handle) make(ctx context.Context, p place, base string, perm fs.FileMod
 // systemFlags returns the flags for the system's open.
 func (h *handle) systemFlags() int {
 	flags := os.O_RDWR
-	switch h.flags & (pfs.OpenRead | pfs.OpenWrite) {
+	switch h.Flags & (pfs.OpenRead | pfs.OpenWrite) {
 	case pfs.OpenRead:
 		flags = os.O_RDONLY
 	case pfs.OpenWrite:
 		flags = os.O_WRONLY
 	}
-	if h.flags&pfs.OpenAppend != 0 {
+	if h.Flags&pfs.OpenAppend != 0 {
 		flags |= os.O_APPEND
 	}
 	return flags
 }
 
-// check begins every method; the file must be open for need.
-func (h *handle) check(ctx context.Context, op string, need pfs.OpenFlags) error {
-	switch {
-	case h.closed.Load():
-		return pfs.E(op, h.name, pfs.Closed, nil)
-	case h.flags&need == 0 && need != 0:
-		return pfs.Errorf(op, h.name, pfs.Permission, "the file is not open for this")
-	}
-	return pfs.CheckContext(ctx, op, h.name)
-}
-
 func (h *handle) Stat(ctx context.Context) (pfs.Info, error) {
 	const op = "localfs.Handle.Stat"
-	if err := h.check(ctx, op, 0); err != nil {
+	if err := h.Check(ctx, op, 0); err != nil {
 		return pfs.Info{}, err
 	}
 	info, err := h.stat()
-	return info, fail(op, h.name, err)
+	return info, fail(op, h.Name, err)
 }
 
 // stat describes the file as it is now.
@@ -146,7 +133,7 @@ func (h *handle) stat() (pfs.Info, error) {
 	if err != nil {
 		return pfs.Info{}, err
 	}
-	info := h.fs.info(h.name, st)
+	info := h.fs.info(h.Name, st)
 	if m, ok := h.fs.readMark(h.file, st); ok {
 		info.Digest = m.Digest
 	}
@@ -154,8 +141,8 @@ func (h *handle) stat() (pfs.Info, error) {
 }
 
 func (h *handle) Close(context.Context) error {
-	h.closed.Store(true)
-	err := closeFile("localfs.Handle.Close", h.name, h.file)
+	h.End()
+	err := closeFile("localfs.Handle.Close", h.Name, h.file)
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.nameless != nil {
@@ -166,25 +153,25 @@ func (h *handle) Close(context.Context) error {
 
 func (h *handle) ReadAt(ctx context.Context, p []byte, off int64) (int, error) {
 	const op = "localfs.Handle.ReadAt"
-	if err := h.check(ctx, op, pfs.OpenRead); err != nil {
+	if err := h.Check(ctx, op, pfs.OpenRead); err != nil {
 		return 0, err
 	}
-	return readAt(ctx, op, h.name, h.file, p, off)
+	return readAt(ctx, op, h.Name, h.file, p, off)
 }
 
 func (h *handle) WriteAt(ctx context.Context, p []byte, off int64) (n int, err error) {
 	const op = "localfs.Handle.WriteAt"
-	if err := pfs.CheckRange(op, h.name, off, len(p)); err != nil {
+	if err := pfs.CheckRange(op, h.Name, off, len(p)); err != nil {
 		return 0, err
 	}
 	for {
-		if err := h.check(ctx, op, pfs.OpenWrite); err != nil {
+		if err := h.Check(ctx, op, pfs.OpenWrite); err != nil {
 			return n, err
 		}
 		chunk := p[n:min(len(p), n+pfs.ChunkSize)]
 		at := off + int64(n)
 		write := func() (int, error) { return h.file.WriteAt(chunk, at) }
-		if h.flags&pfs.OpenAppend != 0 {
+		if h.Flags&pfs.OpenAppend != 0 {
 			at, write = -1, func() (int, error) { return h.file.Write(chunk) }
 		}
 		k := 0
@@ -194,7 +181,7 @@ func (h *handle) WriteAt(ctx context.Context, p []byte, off int64) (n int, err e
 		})
 		n += k
 		if err != nil || n == len(p) {
-			return n, fail(op, h.name, err)
+			return n, fail(op, h.Name, err)
 		}
 	}
 }
@@ -202,13 +189,10 @@ func (h *handle) WriteAt(ctx context.Context, p []byte, off int64) (n int, err e
 // Truncate makes the file size bytes long.
 func (h *handle) Truncate(ctx context.Context, size int64) error {
 	const op = "localfs.Handle.Truncate"
-	if size < 0 {
-		return pfs.Errorf(op, h.name, pfs.Invalid, "negative size %d", size)
-	}
-	if err := h.check(ctx, op, pfs.OpenWrite); err != nil {
+	if err := h.CheckTruncate(ctx, op, size); err != nil {
 		return err
 	}
-	return fail(op, h.name, h.truncate(ctx, size))
+	return fail(op, h.Name, h.truncate(ctx, size))
 }
 
 func (h *handle) truncate(ctx context.Context, size int64) error {
@@ -218,39 +202,32 @@ func (h *handle) truncate(ctx context.Context, size int64) error {
 // Allocate reserves disk space for n bytes at offset off.
 func (h *handle) Allocate(ctx context.Context, off, n int64) error {
 	const op = "localfs.Handle.Allocate"
-	if off < 0 || n <= 0 || off+n < off {
-		return pfs.Errorf(op, h.name, pfs.Invalid, "%d bytes from %d on", n, off)
-	}
-	if err := h.check(ctx, op, pfs.OpenWrite); err != nil {
+	if err := h.CheckAllocate(ctx, op, off, n); err != nil {
 		return err
 	}
-	return fail(op, h.name, h.change(ctx, off, n, func() error { return reserve(h.file, off, n) }))
+	return fail(op, h.Name, h.change(ctx, off, n, func() error { return reserve(h.file, off, n) }))
 }
 
 // Sync makes the written bytes durable.
 func (h *handle) Sync(ctx context.Context) error {
 	const op = "localfs.Handle.Sync"
-	if err := h.check(ctx, op, 0); err != nil {
+	if err := h.Check(ctx, op, 0); err != nil {
 		return err
 	}
-	return fail(op, h.name, h.fs.sync(h.file))
+	return fail(op, h.Name, h.fs.sync(h.file))
 }
 
 // SetAttr sets attributes of the file. They are durable after Sync.
 func (h *handle) SetAttr(ctx context.Context, mask pfs.AttrMask, attrs pfs.Attrs) error {
 	const op = "localfs.Handle.SetAttr"
-	c, err := newChange(op, h.name, mask, attrs)
+	if err := h.CheckSetAttr(ctx, op, mask, attrs); err != nil {
+		return err
+	}
+	c, err := newChange(op, h.Name, mask, attrs)
 	if err != nil {
 		return err
 	}
-	need := pfs.OpenFlags(0)
-	if mask&pfs.AttrSize != 0 {
-		need = pfs.OpenWrite
-	}
-	if err := h.check(ctx, op, need); err != nil {
-		return err
-	}
-	return fail(op, h.name, h.setAttr(ctx, c))
+	return fail(op, h.Name, h.setAttr(ctx, c))
 }
 
 // setAttr sets the size first, because that changes the times.
@@ -305,7 +282,7 @@ func (h *handle) change(ctx context.Context, off, n int64, do func() error) erro
 func (h *handle) changeNameless(size, end int64, do func() error) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.closed.Load() { // otherwise nobody would release the claim
+	if h.Ended() { // otherwise nobody would release the claim
 		return pfs.Closed
 	}
 	if h.nameless == nil {

@@ -3,21 +3,17 @@ package localfs
 import (
 	"context"
 	"io/fs"
-	"strings"
 
-	"github.com/paddlecloud/pfs/internal/unixmode"
 	"github.com/paddlecloud/pfs/pfs"
+	"github.com/paddlecloud/pfs/pfs/internal/rules"
 )
 
 // Symlink makes name a link to target.
 func (f *FS) Symlink(ctx context.Context, target string, name pfs.Path) error {
 	const op = "localfs.Symlink"
 	return f.change(ctx, op, name, func(p place, base string) error {
-		if name == pfs.Root {
-			return pfs.E(op, name, pfs.Exist, nil)
-		}
-		if target == "" || strings.IndexByte(target, 0) >= 0 {
-			return pfs.Errorf(op, name, pfs.Invalid, "a link cannot lead to %q", target)
+		if err := rules.Symlink(op, name, target); err != nil {
+			return err
 		}
 		return f.makeName(ctx, p, base, int64(len(target)), func() error { return p.dir.symlink(target, base) })
 	})
@@ -46,15 +42,15 @@ func (f *FS) HardLink(ctx context.Context, oldName, newName pfs.Path) error {
 // Mknod makes a FIFO, socket or device with exactly the permissions of mode.
 func (f *FS) Mknod(ctx context.Context, name pfs.Path, mode fs.FileMode, device uint64) error {
 	const op = "localfs.Mknod"
-	if t := mode.Type(); t&(fs.ModeNamedPipe|fs.ModeSocket|fs.ModeDevice) == 0 || !unixmode.HasType(unixmode.Bits(mode)) {
-		return pfs.Errorf(op, name, pfs.Invalid, "mode %v is not that of a FIFO, socket or device", mode)
+	if err := rules.Mknod(op, name, mode); err != nil {
+		return err
 	}
 	return f.change(ctx, op, name, func(p place, base string) error {
 		return f.makeName(ctx, p, base, 0, func() error {
 			if err := p.dir.mknod(base, mode, device); err != nil {
 				return err
 			}
-			return p.dir.chmod(base, mode.Perm()|mode&special)
+			return p.dir.chmod(base, mode.Perm()|mode&rules.Special)
 		})
 	})
 }

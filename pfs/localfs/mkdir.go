@@ -5,6 +5,7 @@ import (
 	"io/fs"
 
 	"github.com/paddlecloud/pfs/pfs"
+	"github.com/paddlecloud/pfs/pfs/internal/rules"
 )
 
 // Mkdir makes the directory name with exactly the bits of mode, regardless of the umask.
@@ -78,7 +79,7 @@ func (f *FS) setMode(d dir, base string, mode fs.FileMode) error {
 	if st.mode.Perm() == mode.Perm() {
 		return nil
 	}
-	if err := d.chmod(base, mode.Perm()|st.mode&special); err != nil {
+	if err := d.chmod(base, mode.Perm()|st.mode&rules.Special); err != nil {
 		return err
 	}
 	return f.syncEntry(d, base)

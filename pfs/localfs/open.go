@@ -6,6 +6,7 @@ import (
 	"os"
 
 	"github.com/paddlecloud/pfs/pfs"
+	"github.com/paddlecloud/pfs/pfs/internal/rules"
 )
 
 // Stat describes name.
@@ -75,7 +76,7 @@ func (f *FS) openFile(ctx context.Context, op string, name pfs.Path) (opened *fi
 func (f *FS) openRegular(d dir, base, op string, name pfs.Path, flag int) (*os.File, stat, error) {
 	st, err := f.look(d, base)
 	if err == nil {
-		err = st.refuse(op, name)
+		err = rules.Open(op, name, st.mode)
 	}
 	if err != nil {
 		return nil, stat{}, err
@@ -86,7 +87,7 @@ func (f *FS) openRegular(d dir, base, op string, name pfs.Path, flag int) (*os.F
 	}
 	st, err = statFile(h)
 	if err == nil {
-		err = st.refuse(op, name)
+		err = rules.Open(op, name, st.mode)
 	}
 	if err != nil {
 		h.Close()

@@ -4,65 +4,52 @@ import (
 	"context"
 
 	"github.com/paddlecloud/pfs/pfs"
+	"github.com/paddlecloud/pfs/pfs/internal/rules"
 )
 
 // Rename renames oldName to newName.
 func (f *FS) Rename(ctx context.Context, oldName, newName pfs.Path) error {
-	return f.rename(ctx, rename{op: "localfs.Rename", from: oldName, to: newName})
+	return f.rename(ctx, rules.Rename{Op: "localfs.Rename", From: oldName, To: newName})
 }
 
 // RenameExclusive is Rename, but returns Exist if newName exists.
 func (f *FS) RenameExclusive(ctx context.Context, oldName, newName pfs.Path) error {
-	return f.rename(ctx, rename{op: "localfs.RenameExclusive", from: oldName, to: newName, exclusive: true})
+	return f.rename(ctx, rules.Rename{Op: "localfs.RenameExclusive", From: oldName, To: newName, Exclusive: true})
 }
 
 // rename is the state of one rename.
 type rename struct {
-	op        string
-	from, to  pfs.Path
-	exclusive bool
+	rules.Rename
 
 	moved    stat // stat of from
 	replaced stat // stat of to
 	taken    bool // to exists
 }
 
-func (f *FS) rename(ctx context.Context, r rename) error {
-	if err := f.check(ctx, r.op, r.to); err != nil {
+func (f *FS) rename(ctx context.Context, how rules.Rename) error {
+	r := rename{Rename: how}
+	if err := f.check(ctx, r.Op, r.To); err != nil {
 		return err
 	}
-	return f.change(ctx, r.op, r.from, func(d place, base string) error {
+	return f.change(ctx, r.Op, r.From, func(d place, base string) error {
 		st, err := d.dir.stat(base, false)
 		if err != nil {
 			return err
 		}
 		r.moved = st
-		if done, err := r.sameOrInside(); done || err != nil {
+		if done, err := r.Begin(st.mode); done || err != nil {
 			return err
 		}
-		to, newBase, err := f.parentPlace(r.to)
+		to, newBase, err := f.parentPlace(r.To)
 		if err != nil {
-			return fail(r.op, r.to, err)
+			return fail(r.Op, r.To, err)
 		}
 		defer to.dir.Close()
 		if err := f.renameTo(ctx, r, named{d, base}, named{to, newBase}); err != nil {
-			return fail(r.op, r.to, err)
+			return fail(r.Op, r.To, err)
 		}
-		return fail(r.op, r.to, f.syncBoth(d.dir, to.dir, r.from.Parent() == r.to.Parent()))
+		return fail(r.Op, r.To, f.syncBoth(d.dir, to.dir, r.From.Parent() == r.To.Parent()))
 	})
-}
-
-// sameOrInside ends a rename of a name to itself, of the root, or of a directory into itself.
-func (r rename) sameOrInside() (done bool, err error) {
-	switch {
-	case r.from == r.to && !r.exclusive:
-		return true, nil
-	case r.from == r.to || r.to == pfs.Root:
-		return true, pfs.E(r.op, r.to, pfs.Exist, nil)
-	case r.from == pfs.Root, r.moved.mode.IsDir() && r.to.Within(r.from):
-		return true, pfs.Errorf(r.op, r.from, pfs.Invalid, "a directory cannot be moved into itself")
-	}
-	return false, nil
 }
 
 // renameTo renames between two open directories, without a sync. It moves and replaces exactly the
@@ -93,7 +80,7 @@ func (f *FS) renameTo(ctx context.Context, r rename, from, to named) error {
 	defer c.release()
 	// A directory must not replace anything, not even the empty directory that the system would
 	// replace.
-	if err := from.dir.rename(from.name, to.dir, to.name, r.exclusive || r.moved.mode.IsDir()); err != nil {
+	if err := from.dir.rename(from.name, to.dir, to.name, r.Exclusive || r.moved.mode.IsDir()); err != nil {
 		return r.refused(to.dir, to.name, err)
 	}
 	if err := r.dropSecondName(from.dir, from.name); err != nil {
@@ -101,8 +88,8 @@ func (f *FS) renameTo(ctx context.Context, r rename, from, to named) error {
 	}
 	c.book()
 	if r.moved.mode.IsDir() {
-		f.quotas.forget(r.from)
-		f.quotas.forget(r.to)
+		f.quotas.forget(r.From)
+		f.quotas.forget(r.To)
 	}
 	return nil
 }
@@ -117,19 +104,7 @@ func (r *rename) lookAt(to dir, newBase string) error {
 		return err
 	}
 	r.replaced, r.taken = st, true
-	return r.mayReplace()
-}
-
-func (r rename) mayReplace() error {
-	switch {
-	case !r.taken:
-		return nil
-	case r.exclusive, r.replaced.mode.IsDir():
-		return pfs.E(r.op, r.to, pfs.Exist, nil)
-	case r.moved.mode.IsDir():
-		return pfs.E(r.op, r.to, pfs.NotDir, nil)
-	}
-	return nil
+	return r.Replace(r.moved.mode, st.mode)
 }
 
 // refused finds out why the system refused: the new name has just appeared, or the old one has just
@@ -141,7 +116,7 @@ func (r rename) refused(to dir, newBase string, err error) error {
 			return e
 		}
 	case pfs.NotExist:
-		return pfs.E(r.op, r.from, pfs.NotExist, nil)
+		return pfs.E(r.Op, r.From, pfs.NotExist, nil)
 	}
 	return err
 }

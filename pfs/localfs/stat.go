@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/paddlecloud/pfs/pfs"
+	"github.com/paddlecloud/pfs/pfs/internal/rules"
 )
 
 // stat is the system's description of a name or an open file.
@@ -28,10 +29,6 @@ type stat struct {
 	uid, gid uint32
 	owned    bool // uid and gid are known
 }
-
-// special are the bits of a mode beside type and permissions. Chmod does not change them on
-// directories, where they determine the group of new files.
-const special = fs.ModeSetuid | fs.ModeSetgid | fs.ModeSticky
 
 // statOf makes a stat from that of package os.
 func statOf(info fs.FileInfo) stat {
@@ -74,7 +71,7 @@ func (s stat) version() string {
 func (f *FS) info(name pfs.Path, st stat) pfs.Info {
 	info := pfs.Info{
 		Name:    name.Base(),
-		Mode:    st.mode.Type() | st.mode.Perm() | st.mode&special,
+		Mode:    st.mode.Type() | st.mode.Perm() | st.mode&rules.Special,
 		ModTime: st.mtime,
 		Version: st.version(),
 
@@ -100,30 +97,4 @@ func (f *FS) fileID(st stat) uint64 {
 		id ^= uint64(st.born) * 0x9e3779b97f4a7c15 // an odd number that spreads the nanoseconds over all bits
 	}
 	return id
-}
-
-// refuse returns why s cannot be opened as a file, nil if it can.
-func (s stat) refuse(op string, name pfs.Path) error {
-	switch {
-	case s.mode.IsRegular():
-		return nil
-	case s.mode.IsDir():
-		return pfs.E(op, name, pfs.IsDir, nil)
-	case s.mode&fs.ModeSymlink != 0:
-		return pfs.E(op, name, pfs.Symlink, nil)
-	}
-	return pfs.Errorf(op, name, pfs.Unsupported, "it is a %s, not a regular file", typeName(s.mode))
-}
-
-// typeName names a type other than file, directory and link.
-func typeName(mode fs.FileMode) string {
-	switch {
-	case mode&fs.ModeNamedPipe != 0:
-		return "fifo"
-	case mode&fs.ModeSocket != 0:
-		return "socket"
-	case mode&fs.ModeDevice != 0:
-		return "device"
-	}
-	return "special file"
 }

@@ -5,9 +5,9 @@ import (
 	"errors"
 	"os"
 	"slices"
-	"strings"
 
 	"github.com/paddlecloud/pfs/pfs"
+	"github.com/paddlecloud/pfs/pfs/internal/rules"
 )
 
 // attributes are extended attributes of open files.
@@ -55,11 +55,7 @@ func (f *FS) ListXattr(ctx context.Context, name pfs.Path) (names []string, err 
 		names, err = f.attrs.list(file)
 		return err
 	})
-	names = slices.DeleteFunc(names, func(attr string) bool {
-		return !strings.HasPrefix(attr, pfs.XattrPrefix) || pfs.ReservedXattr(attr)
-	})
-	slices.Sort(names)
-	return names, err
+	return rules.UserXattrs(names), err
 }
 
 // RemoveXattr removes the attribute attr.
@@ -87,7 +83,7 @@ func (f *FS) attributed(ctx context.Context, op string, name pfs.Path, do func(f
 			return err
 		}
 		if !st.mode.IsRegular() && !st.mode.IsDir() {
-			return pfs.Errorf(op, name, pfs.Unsupported, "a %s has no extended attributes", typeName(st.mode))
+			return pfs.Errorf(op, name, pfs.Unsupported, "a %s has no extended attributes", rules.TypeName(st.mode))
 		}
 		file, err := d.openFile(base, os.O_RDONLY, 0)
 		if err != nil {

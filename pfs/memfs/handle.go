@@ -3,9 +3,9 @@ package memfs
 import (
 	"context"
 	"io/fs"
-	"sync/atomic"
 
 	"github.com/paddlecloud/pfs/pfs"
+	"github.com/paddlecloud/pfs/pfs/internal/rules"
 )
 
 // OpenHandle opens the file name for reading and changing in place.
@@ -30,7 +30,7 @@ func (s *FS) OpenHandle(ctx context.Context, name pfs.Path, flags pfs.OpenFlags,
 	if err != nil {
 		return nil, err
 	}
-	return &handle{fs: s, name: name, node: n, flags: flags}, nil
+	return &handle{Handle: rules.Handle{Name: name, Flags: flags}, fs: s, node: n}, nil
 }
 
 // openNode returns the file to open, and creates or truncates it if flags say so.
@@ -89,44 +89,29 @@ func (s *FS) setContent(op string, name pfs.Path, n *node, data content) error {
 
 // handle is a file open for reading and changing in place. It keeps its node when names change.
 type handle struct {
-	fs     *FS
-	name   pfs.Path
-	node   *node
-	flags  pfs.OpenFlags
-	closed atomic.Bool
-}
-
-// check refuses a closed handle, and one that was not opened for need.
-func (h *handle) check(ctx context.Context, op string, need pfs.OpenFlags) error {
-	switch {
-	case h.closed.Load():
-		return pfs.E(op, h.name, pfs.Closed, nil)
-	case need&^h.flags&pfs.OpenRead != 0:
-		return pfs.Errorf(op, h.name, pfs.Permission, "the file is not open for reading")
-	case need&^h.flags&pfs.OpenWrite != 0:
-		return pfs.Errorf(op, h.name, pfs.Permission, "the file is not open for writing")
-	}
-	return pfs.CheckContext(ctx, op, h.name)
+	rules.Handle
+	fs   *FS
+	node *node
 }
 
 func (h *handle) ReadAt(ctx context.Context, p []byte, off int64) (int, error) {
 	const op = "memfs.Handle.ReadAt"
-	if err := h.check(ctx, op, pfs.OpenRead); err != nil {
+	if err := h.Check(ctx, op, pfs.OpenRead); err != nil {
 		return 0, err
 	}
 	h.fs.mu.RLock()
 	data := h.node.data
 	h.fs.mu.RUnlock()
-	return readChunks(ctx, op, h.name, data.readAt, p, off)
+	return readChunks(ctx, op, h.Name, data.readAt, p, off)
 }
 
 func (h *handle) WriteAt(ctx context.Context, p []byte, off int64) (n int, err error) {
 	const op = "memfs.Handle.WriteAt"
-	if err := pfs.CheckRange(op, h.name, off, len(p)); err != nil {
+	if err := pfs.CheckRange(op, h.Name, off, len(p)); err != nil {
 		return 0, err
 	}
 	for {
-		if err := h.check(ctx, op, pfs.OpenWrite); err != nil {
+		if err := h.Check(ctx, op, pfs.OpenWrite); err != nil {
 			return n, err
 		}
 		if n == len(p) {
@@ -144,76 +129,66 @@ func (h *handle) WriteAt(ctx context.Context, p []byte, off int64) (n int, err e
 func (h *handle) write(op string, p []byte, off int64) error {
 	h.fs.mu.Lock()
 	defer h.fs.mu.Unlock()
-	if h.flags&pfs.OpenAppend != 0 {
+	if h.Flags&pfs.OpenAppend != 0 {
 		off = h.node.data.size
 	}
 	if off != h.node.data.size && h.fs.can&pfs.CanWriteRandom == 0 {
-		return pfs.Errorf(op, h.name, pfs.Unsupported, "the store writes at the end of a file only")
+		return pfs.Errorf(op, h.Name, pfs.Unsupported, "the store writes at the end of a file only")
 	}
 	data := h.node.data.edited(off, len(p))
 	data.writeAt(p, off)
-	return h.fs.setContent(op, h.name, h.node, data)
+	return h.fs.setContent(op, h.Name, h.node, data)
 }
 
 func (h *handle) Truncate(ctx context.Context, size int64) error {
 	const op = "memfs.Handle.Truncate"
-	if size < 0 {
-		return pfs.Errorf(op, h.name, pfs.Invalid, "negative size %d", size)
+	if err := h.CheckTruncate(ctx, op, size); err != nil {
+		return err
 	}
-	return h.resize(ctx, op, pfs.CanWriteRandom, func(int64) int64 { return size })
+	return h.resize(op, pfs.CanWriteRandom, func(int64) int64 { return size })
 }
 
 // Allocate lengthens the file. That reserves the space, because holes count as bytes here.
 func (h *handle) Allocate(ctx context.Context, off, n int64) error {
 	const op = "memfs.Handle.Allocate"
-	if off < 0 || n < 0 || off+n < 0 {
-		return pfs.Errorf(op, h.name, pfs.Invalid, "%d bytes from offset %d on", n, off)
+	if err := h.CheckAllocate(ctx, op, off, n); err != nil {
+		return err
 	}
-	return h.resize(ctx, op, pfs.CanAllocate, func(size int64) int64 { return max(size, off+n) })
+	return h.resize(op, pfs.CanAllocate, func(size int64) int64 { return max(size, off+n) })
 }
 
 // resize sets the size of the file to the result of of, which gets the present size.
-func (h *handle) resize(ctx context.Context, op string, need pfs.Capabilities, of func(size int64) int64) error {
-	if err := h.check(ctx, op, pfs.OpenWrite); err != nil {
-		return err
-	}
-	if err := h.fs.need(op, h.name, need); err != nil {
+func (h *handle) resize(op string, need pfs.Capabilities, of func(size int64) int64) error {
+	if err := h.fs.need(op, h.Name, need); err != nil {
 		return err
 	}
 	h.fs.mu.Lock()
 	defer h.fs.mu.Unlock()
-	return h.fs.setContent(op, h.name, h.node, h.node.data.resized(of(h.node.data.size)))
+	return h.fs.setContent(op, h.Name, h.node, h.node.data.resized(of(h.node.data.size)))
 }
 
-func (h *handle) Sync(ctx context.Context) error { return h.check(ctx, "memfs.Handle.Sync", 0) }
+func (h *handle) Sync(ctx context.Context) error { return h.Check(ctx, "memfs.Handle.Sync", 0) }
 
 func (h *handle) Stat(ctx context.Context) (pfs.Info, error) {
-	if err := h.check(ctx, "memfs.Handle.Stat", 0); err != nil {
+	if err := h.Check(ctx, "memfs.Handle.Stat", 0); err != nil {
 		return pfs.Info{}, err
 	}
 	h.fs.mu.RLock()
 	defer h.fs.mu.RUnlock()
-	return h.node.info(h.name.Base()), nil
+	return h.node.info(h.Name.Base()), nil
 }
 
 func (h *handle) SetAttr(ctx context.Context, mask pfs.AttrMask, attrs pfs.Attrs) error {
 	const op = "memfs.Handle.SetAttr"
-	if err := mask.Check(op, h.name, attrs); err != nil {
-		return err
-	}
-	var need pfs.OpenFlags
-	if mask&pfs.AttrSize != 0 {
-		need = pfs.OpenWrite
-	}
-	if err := h.check(ctx, op, need); err != nil {
+	if err := h.CheckSetAttr(ctx, op, mask, attrs); err != nil {
 		return err
 	}
 	h.fs.mu.Lock()
 	defer h.fs.mu.Unlock()
-	return h.fs.setAttr(op, h.name, h.node, mask, attrs)
+	return h.fs.setAttr(op, h.Name, h.node, mask, attrs)
 }
 
 func (h *handle) Close(context.Context) error {
-	h.closed.Store(true)
+	h.End()
 	return nil
 }

@@ -5,6 +5,7 @@ import (
 	"io/fs"
 
 	"github.com/paddlecloud/pfs/pfs"
+	"github.com/paddlecloud/pfs/pfs/internal/rules"
 )
 
 // Symlink makes name a link to target.
@@ -25,12 +26,11 @@ func (s *FS) Mknod(ctx context.Context, name pfs.Path, mode fs.FileMode, device 
 	if err := begin(ctx, op, name); err != nil {
 		return err
 	}
-	switch mode.Type() {
-	case fs.ModeNamedPipe, fs.ModeSocket:
+	if err := rules.Mknod(op, name, mode); err != nil {
+		return err
+	}
+	if mode&fs.ModeDevice == 0 {
 		device = 0
-	case fs.ModeDevice, fs.ModeDevice | fs.ModeCharDevice:
-	default:
-		return pfs.Errorf(op, name, pfs.Invalid, "mode %v is not that of a FIFO, socket or device", mode)
 	}
 	return s.makeNode(op, name, pfs.CanMknod, &node{mode: mode.Type() | mode.Perm(), device: device})
 }

@@ -1,0 +1,98 @@
+// Package rules has conditions of the contract that every store has to check in its own operations,
+// between a look at the store and the change.
+package rules
+
+import (
+	"io/fs"
+	"slices"
+	"strings"
+
+	"github.com/paddlecloud/pfs/internal/unixmode"
+	"github.com/paddlecloud/pfs/pfs"
+)
+
+// Special are the bits of a mode beside type and permissions. SetAttr does not change them on
+// directories unless one is given, since they determine the group of new files.
+const Special = fs.ModeSetuid | fs.ModeSetgid | fs.ModeSticky
+
+// Open returns why a file of this mode cannot be opened, nil if it can.
+func Open(op string, name pfs.Path, mode fs.FileMode) error {
+	switch {
+	case mode.IsRegular():
+		return nil
+	case mode.IsDir():
+		return pfs.E(op, name, pfs.IsDir, nil)
+	case mode&fs.ModeSymlink != 0:
+		return pfs.E(op, name, pfs.Symlink, nil)
+	}
+	return pfs.Errorf(op, name, pfs.Unsupported, "it is a %s, not a regular file", TypeName(mode))
+}
+
+// TypeName names a type other than file, directory and link.
+func TypeName(mode fs.FileMode) string {
+	switch {
+	case mode&fs.ModeNamedPipe != 0:
+		return "fifo"
+	case mode&fs.ModeSocket != 0:
+		return "socket"
+	case mode&fs.ModeDevice != 0:
+		return "device"
+	}
+	return "special file"
+}
+
+// Publish returns why a file that is uploaded as name cannot replace what is there, which has this
+// mode.
+func Publish(op string, name pfs.Path, there fs.FileMode, noReplace bool) error {
+	switch {
+	case noReplace:
+		return pfs.E(op, name, pfs.Exist, nil)
+	case there.IsDir():
+		return pfs.E(op, name, pfs.IsDir, nil)
+	}
+	return nil
+}
+
+// Symlink returns why name cannot become a link to target.
+func Symlink(op string, name pfs.Path, target string) error {
+	if name == pfs.Root {
+		return pfs.E(op, name, pfs.Exist, nil)
+	}
+	if target == "" || strings.IndexByte(target, 0) >= 0 {
+		return pfs.Errorf(op, name, pfs.Invalid, "a link cannot lead to %q", target)
+	}
+	return nil
+}
+
+// Mknod answers Invalid if Mknod does not make files of this mode.
+func Mknod(op string, name pfs.Path, mode fs.FileMode) error {
+	if mode&(fs.ModeNamedPipe|fs.ModeSocket|fs.ModeDevice) == 0 || !unixmode.HasType(unixmode.Bits(mode)) {
+		return pfs.Errorf(op, name, pfs.Invalid, "mode %v is not that of a FIFO, socket or device", mode)
+	}
+	return nil
+}
+
+// SetAttr returns why a file of this mode cannot have the attributes of mask.
+func SetAttr(op string, name pfs.Path, mode fs.FileMode, mask pfs.AttrMask) error {
+	content := mask&(pfs.AttrSize|pfs.AttrReplication) != 0
+	switch link := mode&fs.ModeSymlink != 0; {
+	case link && mask&pfs.AttrLink == 0:
+		return pfs.E(op, name, pfs.Symlink, nil)
+	case link && mask&pfs.AttrMode != 0:
+		return pfs.Errorf(op, name, pfs.Unsupported, "a symbolic link has no permission bits of its own")
+	case mode.IsDir() && content:
+		return pfs.E(op, name, pfs.IsDir, nil)
+	case !mode.IsRegular() && content:
+		return pfs.Errorf(op, name, pfs.Invalid, "a special file has no content")
+	}
+	return nil
+}
+
+// UserXattrs returns those of the extended attributes that users may use, sorted. It changes names.
+func UserXattrs(names []string) []string {
+	names = slices.DeleteFunc(names, func(attr string) bool {
+		return !strings.HasPrefix(attr, pfs.XattrPrefix) || pfs.ReservedXattr(attr)
+	})
+	slices.Sort(names)
+	return names
+}
