@@ -2,9 +2,9 @@ package memfs
 
 import (
 	"context"
-	"io/fs"
 
 	"github.com/paddlecloud/pfs/pfs"
+	"github.com/paddlecloud/pfs/pfs/internal/rules"
 )
 
 // attrOwners are the attributes that only the user of the store may set.
@@ -13,44 +13,29 @@ const attrOwners = pfs.AttrUID | pfs.AttrGID | pfs.AttrOwner | pfs.AttrGroup
 // SetAttr sets attributes of name.
 func (s *FS) SetAttr(ctx context.Context, name pfs.Path, mask pfs.AttrMask, attrs pfs.Attrs) error {
 	const op = "memfs.SetAttr"
-	if err := begin(ctx, op, name); err != nil {
-		return err
-	}
 	if err := mask.Check(op, name, attrs); err != nil {
 		return err
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	n, err := s.find(op, name)
-	if err != nil {
-		return err
-	}
-	if n.isLink() && mask&pfs.AttrLink == 0 {
-		return pfs.E(op, name, pfs.Symlink, nil)
-	}
-	if mask&pfs.AttrSize != 0 {
-		if err := s.may(op, name, n, change); err != nil {
+	return s.on(ctx, &s.mu, op, name, (*FS).find, 0, 0, func(n *node) error {
+		err := rules.SetAttr(op, name, n.mode, mask)
+		if err == nil && mask&pfs.AttrSize != 0 {
+			err = s.may(op, name, n, change)
+		}
+		if err != nil {
 			return err
 		}
-	}
-	return s.setAttr(op, name, n, mask, attrs)
+		return s.setAttr(op, name, n, mask, attrs)
+	})
 }
 
-// setAttr sets attributes of n, all or none, with the lock held. The caller has checked whether
-// the size may change.
+// setAttr sets attributes of n, all or none, with the lock held. The caller has checked the type of
+// n, and whether the size may change.
 func (s *FS) setAttr(op string, name pfs.Path, n *node, mask pfs.AttrMask, attrs pfs.Attrs) error {
 	if err := s.need(op, name, needs(mask)); err != nil {
 		return err
 	}
-	switch {
-	case s.as && mask&attrOwners != 0:
+	if s.as && mask&attrOwners != 0 {
 		return pfs.Errorf(op, name, pfs.Permission, "only the user of the store sets owners")
-	case n.isLink() && mask&pfs.AttrMode != 0:
-		return pfs.Errorf(op, name, pfs.Unsupported, "a link has no permission bits")
-	case n.mode.IsDir() && mask&(pfs.AttrSize|pfs.AttrReplication) != 0:
-		return pfs.E(op, name, pfs.IsDir, nil)
-	case !n.mode.IsRegular() && mask&(pfs.AttrSize|pfs.AttrReplication) != 0:
-		return pfs.Errorf(op, name, pfs.Invalid, "a special file (%v) has no content", n.mode.Type())
 	}
 	if mask&^(pfs.AttrSize|pfs.AttrLink) != 0 {
 		if err := s.owns(op, name, n); err != nil {
@@ -63,10 +48,9 @@ func (s *FS) setAttr(op string, name pfs.Path, n *node, mask pfs.AttrMask, attrs
 		}
 	}
 	if mask&pfs.AttrMode != 0 {
-		const settable = fs.ModePerm | fs.ModeSetuid | fs.ModeSetgid | fs.ModeSticky
-		special := attrs.Mode & (settable &^ fs.ModePerm)
+		special := attrs.Mode & rules.Special
 		if n.mode.IsDir() && special == 0 {
-			special = n.mode & settable &^ fs.ModePerm
+			special = n.mode & rules.Special
 		}
 		n.mode = n.mode.Type() | special | attrs.Mode.Perm()
 	}

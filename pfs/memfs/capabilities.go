@@ -14,17 +14,12 @@ const everything = pfs.CanRename | pfs.CanRenameDir | pfs.CanRenameNew | pfs.Can
 	pfs.CanDigest | pfs.CanSpace | pfs.CanUsage | pfs.CanSetQuota | pfs.CanLocateBlocks
 
 // Capabilities returns the capabilities of the store, which are the same everywhere.
-func (s *FS) Capabilities(ctx context.Context, name pfs.Path) (pfs.Capabilities, error) {
-	const op = "memfs.Capabilities"
-	if err := begin(ctx, op, name); err != nil {
-		return 0, err
-	}
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	if _, err := s.find(op, name); err != nil {
-		return 0, err
-	}
-	return s.can, nil
+func (s *FS) Capabilities(ctx context.Context, name pfs.Path) (c pfs.Capabilities, err error) {
+	err = s.on(ctx, s.mu.RLocker(), "memfs.Capabilities", name, (*FS).find, 0, 0, func(*node) error {
+		c = s.can
+		return nil
+	})
+	return c, err
 }
 
 // need answers Unsupported if the store lacks one of the capabilities.

@@ -8,21 +8,12 @@ import (
 )
 
 // Open opens the file name for reading.
-func (s *FS) Open(ctx context.Context, name pfs.Path) (pfs.File, error) {
-	const op = "memfs.Open"
-	if err := begin(ctx, op, name); err != nil {
-		return nil, err
-	}
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	n, err := s.findFile(op, name)
-	if err == nil {
-		err = s.may(op, name, n, read)
-	}
-	if err != nil {
-		return nil, err
-	}
-	return &file{name: name, info: n.info(name.Base()), data: n.data}, nil
+func (s *FS) Open(ctx context.Context, name pfs.Path) (f pfs.File, err error) {
+	err = s.on(ctx, s.mu.RLocker(), "memfs.Open", name, (*FS).findFile, 0, read, func(n *node) error {
+		f = &file{name: name, info: n.info(name.Base()), data: n.data}
+		return nil
+	})
+	return f, err
 }
 
 // file is a version of a file, open for reading.

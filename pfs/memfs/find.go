@@ -2,6 +2,9 @@ package memfs
 
 import "github.com/paddlecloud/pfs/pfs"
 
+// finder is one of find, findNoLink, findDir and findFile.
+type finder func(s *FS, op string, name pfs.Path) (*node, error)
+
 // find returns the node at name, which may be a link.
 func (s *FS) find(op string, name pfs.Path) (*node, error) {
 	if name == pfs.Root {
@@ -54,32 +57,33 @@ func (s *FS) parent(op string, name pfs.Path) (*node, error) {
 	return n, s.may(op, at, n, enter)
 }
 
+// findNoLink is find of anything but a link.
+func (s *FS) findNoLink(op string, name pfs.Path) (*node, error) {
+	n, err := s.find(op, name)
+	if err == nil && n.isLink() {
+		err = pfs.E(op, name, pfs.Symlink, nil)
+	}
+	return n, err
+}
+
 // findDir returns the directory name.
 func (s *FS) findDir(op string, name pfs.Path) (*node, error) {
-	n, err := s.find(op, name)
-	switch {
-	case err != nil:
-		return nil, err
-	case n.isLink():
-		return nil, pfs.E(op, name, pfs.Symlink, nil)
-	case !n.mode.IsDir():
-		return nil, pfs.E(op, name, pfs.NotDir, nil)
+	n, err := s.findNoLink(op, name)
+	if err == nil && !n.mode.IsDir() {
+		err = pfs.E(op, name, pfs.NotDir, nil)
 	}
-	return n, nil
+	return n, err
 }
 
 // findFile returns the regular file name.
 func (s *FS) findFile(op string, name pfs.Path) (*node, error) {
-	n, err := s.find(op, name)
+	n, err := s.findNoLink(op, name)
 	switch {
 	case err != nil:
-		return nil, err
-	case n.isLink():
-		return nil, pfs.E(op, name, pfs.Symlink, nil)
 	case n.mode.IsDir():
-		return nil, pfs.E(op, name, pfs.IsDir, nil)
+		err = pfs.E(op, name, pfs.IsDir, nil)
 	case !n.mode.IsRegular():
-		return nil, pfs.Errorf(op, name, pfs.Invalid, "a special file (%v) has no content", n.mode.Type())
+		err = pfs.Errorf(op, name, pfs.Invalid, "a special file (%v) has no content", n.mode.Type())
 	}
-	return n, nil
+	return n, err
 }

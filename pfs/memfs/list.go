@@ -1,6 +1,7 @@
 package memfs
 
 import (
+	"cmp"
 	"context"
 	"strconv"
 
@@ -8,28 +9,17 @@ import (
 )
 
 // List returns a page of the entries of dir, oldest name first.
-func (s *FS) List(ctx context.Context, dir pfs.Path, opts pfs.ListOptions) (pfs.Page, error) {
+func (s *FS) List(ctx context.Context, dir pfs.Path, opts pfs.ListOptions) (page pfs.Page, err error) {
 	const op = "memfs.List"
-	if err := begin(ctx, op, dir); err != nil {
-		return pfs.Page{}, err
-	}
-	var last uint64
-	if opts.Token != "" {
-		var err error
-		if last, err = strconv.ParseUint(opts.Token, 36, 64); err != nil {
-			return pfs.Page{}, pfs.Errorf(op, dir, pfs.Conflict, "the page token is not one of this listing: list from the start")
+	err = s.on(ctx, s.mu.RLocker(), op, dir, (*FS).findDir, 0, read, func(n *node) error {
+		last, err := strconv.ParseUint(cmp.Or(opts.Token, "0"), 36, 64)
+		if err != nil {
+			return pfs.Errorf(op, dir, pfs.Conflict, "the page token is not one of this listing: list from the start")
 		}
-	}
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	n, err := s.findDir(op, dir)
-	if err == nil {
-		err = s.may(op, dir, n, read)
-	}
-	if err != nil {
-		return pfs.Page{}, err
-	}
-	return s.page(n.dir, last, opts.Max()), nil
+		page = s.page(n.dir, last, opts.Max())
+		return nil
+	})
+	return page, err
 }
 
 // page returns up to limit entries whose seq is greater than last.

@@ -109,17 +109,32 @@ func begin(ctx context.Context, op string, name pfs.Path) error {
 	return pfs.CheckContext(ctx, op, name)
 }
 
-// Stat describes name.
-func (s *FS) Stat(ctx context.Context, name pfs.Path) (pfs.Info, error) {
-	const op = "memfs.Stat"
+// on begins an operation on what has the name, which needs the capabilities c of the store and the
+// access a. It calls do with lock held, which is s.mu or its RLocker.
+func (s *FS) on(ctx context.Context, lock sync.Locker, op string, name pfs.Path, find finder, c pfs.Capabilities, a access, do func(n *node) error) error {
 	if err := begin(ctx, op, name); err != nil {
-		return pfs.Info{}, err
+		return err
 	}
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	n, err := s.find(op, name)
+	if err := s.need(op, name, c); err != nil {
+		return err
+	}
+	lock.Lock()
+	defer lock.Unlock()
+	n, err := find(s, op, name)
+	if err == nil {
+		err = s.may(op, name, n, a)
+	}
 	if err != nil {
-		return pfs.Info{}, err
+		return err
 	}
-	return n.info(name.Base()), nil
+	return do(n)
+}
+
+// Stat describes name.
+func (s *FS) Stat(ctx context.Context, name pfs.Path) (info pfs.Info, err error) {
+	err = s.on(ctx, s.mu.RLocker(), "memfs.Stat", name, (*FS).find, 0, 0, func(n *node) error {
+		info = n.info(name.Base())
+		return nil
+	})
+	return info, err
 }

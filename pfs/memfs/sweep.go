@@ -10,18 +10,11 @@ import (
 // Sweep removes the uploads below dir whose last write is older than age: a user's own, or those of
 // all.
 func (s *FS) Sweep(ctx context.Context, dir pfs.Path, age time.Duration) (n int, bytes int64, err error) {
-	const op = "memfs.Sweep"
-	if err := begin(ctx, op, dir); err != nil {
-		return 0, 0, err
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	top, err := s.findDir(op, dir)
-	if err != nil {
-		return 0, 0, err
-	}
-	n, bytes = s.sweep(top, now().Add(-age))
-	return n, bytes, nil
+	err = s.on(ctx, &s.mu, "memfs.Sweep", dir, (*FS).findDir, 0, 0, func(top *node) error {
+		n, bytes = s.sweep(top, now().Add(-age))
+		return nil
+	})
+	return n, bytes, err
 }
 
 // sweep discards the uploads below top that were last touched before until.

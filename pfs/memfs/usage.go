@@ -80,65 +80,32 @@ func (s *FS) space() pfs.Space {
 }
 
 // Space reports the capacity and how much of it is free.
-func (s *FS) Space(ctx context.Context, name pfs.Path) (pfs.Space, error) {
-	const op = "memfs.Space"
-	if err := begin(ctx, op, name); err != nil {
-		return pfs.Space{}, err
-	}
-	if err := s.need(op, name, pfs.CanSpace); err != nil {
-		return pfs.Space{}, err
-	}
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	if _, err := s.find(op, name); err != nil {
-		return pfs.Space{}, err
-	}
-	return s.space(), nil
+func (s *FS) Space(ctx context.Context, name pfs.Path) (space pfs.Space, err error) {
+	err = s.on(ctx, s.mu.RLocker(), "memfs.Space", name, (*FS).find, pfs.CanSpace, 0, func(*node) error {
+		space = s.space()
+		return nil
+	})
+	return space, err
 }
 
 // Usage counts the tree below name.
-func (s *FS) Usage(ctx context.Context, name pfs.Path) (pfs.Usage, error) {
-	const op = "memfs.Usage"
-	if err := begin(ctx, op, name); err != nil {
-		return pfs.Usage{}, err
-	}
-	if err := s.need(op, name, pfs.CanUsage); err != nil {
-		return pfs.Usage{}, err
-	}
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	n, err := s.findDir(op, name)
-	if err == nil {
-		err = s.may(op, name, n, read)
-	}
-	if err != nil {
-		return pfs.Usage{}, err
-	}
-	d := n.dir
-	return pfs.Usage{
-		Bytes: d.sum.bytes, Files: d.sum.files, Dirs: d.sum.dirs,
-		MaxBytes: d.maxBytes, MaxFiles: d.maxFiles,
-	}, nil
+func (s *FS) Usage(ctx context.Context, name pfs.Path) (u pfs.Usage, err error) {
+	err = s.on(ctx, s.mu.RLocker(), "memfs.Usage", name, (*FS).findDir, pfs.CanUsage, read, func(n *node) error {
+		d := n.dir
+		u = pfs.Usage{Bytes: d.sum.bytes, Files: d.sum.files, Dirs: d.sum.dirs, MaxBytes: d.maxBytes, MaxFiles: d.maxFiles}
+		return nil
+	})
+	return u, err
 }
 
 // SetQuota limits the tree below name.
 func (s *FS) SetQuota(ctx context.Context, name pfs.Path, maxBytes, maxFiles int64) error {
 	const op = "memfs.SetQuota"
-	if err := begin(ctx, op, name); err != nil {
-		return err
-	}
-	if err := s.need(op, name, pfs.CanSetQuota); err != nil {
-		return err
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	n, err := s.findDir(op, name)
-	if err == nil && s.as {
-		err = pfs.Errorf(op, name, pfs.Permission, "only the user of the store sets quotas")
-	}
-	if err != nil {
-		return err
-	}
-	n.dir.maxBytes, n.dir.maxFiles = maxBytes, maxFiles
-	return nil
+	return s.on(ctx, &s.mu, op, name, (*FS).findDir, pfs.CanSetQuota, 0, func(n *node) error {
+		if s.as {
+			return pfs.Errorf(op, name, pfs.Permission, "only the user of the store sets quotas")
+		}
+		n.dir.maxBytes, n.dir.maxFiles = maxBytes, maxFiles
+		return nil
+	})
 }

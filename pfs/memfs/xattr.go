@@ -14,25 +14,7 @@ const maxXattr = 64 << 10
 
 // onXattr calls do with the file or directory name, if the user has the access a to it.
 func (s *FS) onXattr(ctx context.Context, op string, name pfs.Path, a access, do func(n *node) error) error {
-	if err := begin(ctx, op, name); err != nil {
-		return err
-	}
-	if err := s.need(op, name, pfs.CanXattr); err != nil {
-		return err
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	n, err := s.find(op, name)
-	if err != nil {
-		return err
-	}
-	if n.isLink() {
-		return pfs.E(op, name, pfs.Symlink, nil)
-	}
-	if err := s.may(op, name, n, a); err != nil {
-		return err
-	}
-	return do(n)
+	return s.on(ctx, &s.mu, op, name, (*FS).findNoLink, pfs.CanXattr, a, do)
 }
 
 // Xattr returns the value of the extended attribute attr.
