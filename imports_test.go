@@ -1,4 +1,4 @@
-// The import rules of ARCHITECTURE.md, held over what go list says.
+// These tests check the import rules of ARCHITECTURE.md with go list.
 package pfs_test
 
 import (

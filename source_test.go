@@ -1,4 +1,4 @@
-// Rules for the text of the source, whatever it is built for.
+// These tests check rules for the source text, for all systems.
 package pfs_test
 
 import (
@@ -68,7 +68,7 @@ func TestOps(t *testing.T) {
 			of = path.Base(path.Dir(name))
 		}
 		if strings.HasPrefix(name, "cmd/paddlectl/") {
-			of = "paddlectl" // whatever the folder
+			of = "paddlectl" // in any of its folders
 		}
 		for _, l := range ops(f) {
 			found++

@@ -34,8 +34,8 @@ func TestOtherSystems(t *testing.T) {
 	}
 }
 
-// typeCheck checks the packages that go list printed, which names each after those that it
-// imports. Of other modules it checks only what they declare.
+// typeCheck type-checks the packages that go list printed, which lists each after its imports. Of
+// other modules it checks only declarations.
 func typeCheck(t *testing.T, list []byte, arch string) {
 	done := imported{"unsafe": types.Unsafe}
 	for d := json.NewDecoder(strings.NewReader(string(list))); ; {
@@ -75,7 +75,7 @@ func typeCheck(t *testing.T, list []byte, arch string) {
 	}
 }
 
-// imported maps the paths of packages to those that were checked.
+// imported maps paths to checked packages.
 type imported map[string]*types.Package
 
 // renamed returns an importer that knows packages by other paths too.

@@ -103,7 +103,7 @@ func digest(records [][]byte) string {
 
 func TestPython3(t *testing.T) { run(t, "python3") }
 
-// TestPython2 runs where an old Python happens to be: none is asked for.
+// TestPython2 runs if Python 2 is installed.
 func TestPython2(t *testing.T) {
 	if exec.Command("python2", "--version").Run() != nil {
 		t.Skip("no python2 here")
@@ -135,8 +135,8 @@ func run(t *testing.T, python string) {
 	}
 }
 
-// open opens what the tests of Python read. go test takes a result out of its cache
-// unless a file that the test itself has opened is another one now.
+// open opens the files that the Python tests read, because go test only invalidates its cached
+// result if a file changes that the test itself has opened.
 func open(t *testing.T, dirs ...string) {
 	t.Helper()
 	for _, dir := range dirs {

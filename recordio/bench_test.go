@@ -13,7 +13,7 @@ import (
 	"testing"
 )
 
-// benchText returns n bytes of Go's own sources, which are there wherever these benchmarks run.
+// benchText returns n bytes of Go's own sources, which exist wherever these benchmarks run.
 func benchText(b *testing.B, n int) []byte {
 	root, err := exec.Command("go", "env", "GOROOT").Output()
 	if err != nil {

@@ -8,9 +8,8 @@ import (
 	"testing"
 )
 
-// TestBuffersHaveOneOwner writes and reads files of several sizes at the same time, over and over,
-// so that arrays go from one to the other: whoever used one that is not his would read or write
-// another's records.
+// TestBuffersHaveOneOwner repeatedly writes and reads files of several sizes at the same time, so
+// that arrays are passed between them: a shared array would mix their records.
 func TestBuffersHaveOneOwner(t *testing.T) {
 	var wg sync.WaitGroup
 	for who := range 4 {
@@ -30,7 +29,7 @@ func TestBuffersHaveOneOwner(t *testing.T) {
 	wg.Wait()
 }
 
-// largeRecords returns records of together about size bytes, all made of one letter.
+// largeRecords returns records of about size bytes in total, all of one letter.
 func largeRecords(rnd *rand.Rand, letter byte, size int) (recs [][]byte) {
 	for size > 0 {
 		rec := bytes.Repeat([]byte{letter}, rnd.IntN(64<<10))

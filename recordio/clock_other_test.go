@@ -4,7 +4,7 @@ package recordio
 
 import "testing"
 
-// clock measures nothing where there is no rusage.
+// clock measures nothing on systems without rusage.
 type clock struct{}
 
 func startClock() clock { return clock{} }

@@ -37,7 +37,7 @@ const matrixChunk = 1100 << 10
 // spot is a place of a chunk, for a compressor that has it.
 type spot struct {
 	name string
-	at   func(c Compressor, chunk []byte) int // -1: there is none
+	at   func(c Compressor, chunk []byte) int // -1: none
 }
 
 func always(at int) func(Compressor, []byte) int {
@@ -191,7 +191,7 @@ func says(err error) string {
 	return err.Error()
 }
 
-// told checks that what was reported as lost is what is missing.
+// told checks that the number of lost records in places equals the number of missing ones.
 func told(t *testing.T, name string, places []Damage, missing int) {
 	t.Helper()
 	lost := int64(0)
@@ -206,7 +206,7 @@ func told(t *testing.T, name string, places []Damage, missing int) {
 	}
 }
 
-// isSubsequence reports whether got is what remains of want when some are left out.
+// isSubsequence reports whether got is want without some of its elements.
 func isSubsequence(got, want [][]byte) bool {
 	i := 0
 	for _, rec := range got {

@@ -24,8 +24,8 @@ func seed(f *testing.F) {
 	f.Add(write(f, recs, WriterOptions{Index: EmbedIndex}))
 }
 
-// FuzzScan reads anything under each policy. What fail reads to the end must be read alike by the
-// others, in parallel, at random, and after being written anew.
+// FuzzScan reads arbitrary bytes under each policy. If fail reads to the end, the other policies,
+// parallel and random reads, and a rewritten copy must give the same records.
 func FuzzScan(f *testing.F) {
 	seed(f)
 	f.Fuzz(func(t *testing.T, file []byte) {
@@ -50,7 +50,7 @@ func FuzzScan(f *testing.F) {
 	})
 }
 
-// FuzzOpen reads anything at random, with what index there is.
+// FuzzOpen reads records of arbitrary bytes at random, with the index found.
 func FuzzOpen(f *testing.F) {
 	seed(f)
 	f.Fuzz(func(t *testing.T, data []byte) {

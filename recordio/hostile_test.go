@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// chunkOf returns a chunk whose header is right about everything but what the test says.
+// chunkOf returns a chunk with a correct header, except for the given values.
 func chunkOf(payload []byte, comp Compressor, n uint32) []byte {
 	b := append(make([]byte, headerSize), payload...)
 	header{crc: crc32.ChecksumIEEE(payload), comp: comp, size: uint32(len(payload)), n: n}.put(b)
@@ -118,8 +118,8 @@ func TestHostileFiles(t *testing.T) {
 	}
 }
 
-// A chunk of gzip that becomes large takes what it needs, and one beyond the limit far less than
-// the limit.
+// A gzip chunk that becomes large takes the memory that it needs, and one beyond the limit far less
+// than the limit.
 func TestGzipTakesNoMoreThanItNeeds(t *testing.T) {
 	const limit = 128 << 20
 	opts := ScanOptions{MaxChunkBytes: limit}
@@ -154,7 +154,7 @@ func TestGzipTakesNoMoreThanItNeeds(t *testing.T) {
 	}
 }
 
-// A file made of headers that all seem to begin a chunk costs time in proportion to its size.
+// A file of false headers costs time in proportion to its size.
 func TestFalseHeadersCostLittle(t *testing.T) {
 	head := make([]byte, headerSize)
 	header{crc: 1, comp: Snappy, size: 1 << 20, n: 1}.put(head)

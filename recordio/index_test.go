@@ -123,8 +123,8 @@ func TestADamagedIndexIsRefused(t *testing.T) {
 	}
 }
 
-// TestAnIndexIsNoLongerThanItsFileMakesIt reads indexes without end: what is none, is of another
-// file, or is longer than that of a file of this size can be, takes no memory.
+// TestAnIndexIsNoLongerThanItsFileMakesIt reads huge invalid indexes: bytes that are not an index,
+// one of another file, or one longer than possible for a file of this size. They take no memory.
 func TestAnIndexIsNoLongerThanItsFileMakesIt(t *testing.T) {
 	file, x := indexed(t, [][]byte{[]byte("record")}, WriterOptions{})
 	size := int64(len(file))
@@ -146,7 +146,7 @@ func TestAnIndexIsNoLongerThanItsFileMakesIt(t *testing.T) {
 	}
 }
 
-// counting counts what is read from r.
+// counting counts the bytes read from r.
 type counting struct {
 	r io.Reader
 	n int64

@@ -122,7 +122,7 @@ func TestOptionsOfAScannerAreChecked(t *testing.T) {
 	}
 }
 
-// However long the file, what is read and decoded takes the same few buffers.
+// However long the file, reading and decoding use the same few buffers.
 func TestBuffersAreUsedAgain(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(3, 4))
 	rec := make([]byte, 1<<20) // random: no compressor makes it shorter

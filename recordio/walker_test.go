@@ -2,8 +2,8 @@ package recordio
 
 import "testing"
 
-// TestWalkerTakesWhatItNeeds walks empty records of which the header says more, as many or fewer,
-// in pieces and at once.
+// TestWalkerTakesWhatItNeeds walks empty records whose header states more, as many or fewer, in
+// pieces and at once.
 func TestWalkerTakesWhatItNeeds(t *testing.T) {
 	const records = 1 << 20
 	payload := make([]byte, records*lengthSize)

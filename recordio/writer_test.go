@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// full is a disk with room for n bytes.
+// full is a disk with space for n bytes.
 type full struct{ n int }
 
 func (d *full) Write(p []byte) (int, error) {
@@ -136,8 +136,8 @@ func TestOptionsOfAWriterAreChecked(t *testing.T) {
 	}
 }
 
-// TestChunksAreReadable: lengths of tiny records do not make a chunk larger than readers take that
-// are not told how large it is.
+// TestChunksAreReadable checks that the lengths of tiny records do not make a chunk larger than
+// readers accept by default.
 func TestChunksAreReadable(t *testing.T) {
 	w := NewWriter(io.Discard, WriterOptions{ChunkBytes: 128 << 20, Index: KeepIndex})
 	if w.maxData >= DefaultMaxChunkBytes {

@@ -93,8 +93,8 @@ func lowestMaximum(rest, loads []int64) int64 {
 	return lowest
 }
 
-// TestAssignmentsAreComplete: every file exactly once, nobody idle, the same whatever the order of
-// files.
+// TestAssignmentsAreComplete checks that every file is assigned exactly once, that no trainer is
+// idle, and that the order of files does not matter.
 func TestAssignmentsAreComplete(t *testing.T) {
 	policies := map[string]func([]File, int) (Assignment, error){
 		"mod": Mod, "rendezvous": Rendezvous,
@@ -163,7 +163,7 @@ func TestRendezvousMovesLittle(t *testing.T) {
 	}
 }
 
-// TestRendezvousNeverChanges: what trainers have cached depends on it.
+// TestRendezvousNeverChanges checks the assignment, on which the caches of trainers depend.
 func TestRendezvousNeverChanges(t *testing.T) {
 	a, err := Rendezvous(set(1, 1, 1, 1, 1, 1), 3)
 	want := [][]string{{"train-00003"}, {"train-00000", "train-00001", "train-00004"}, {"train-00002", "train-00005"}}

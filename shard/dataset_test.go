@@ -31,8 +31,8 @@ func TestLocate(t *testing.T) {
 	}
 }
 
-// TestRangeIsExact: pieces differ by at most one record, cover everything once and in order, and
-// every span lies within its file.
+// TestRangeIsExact checks that ranges differ by at most one record, cover everything once and in
+// order, and that every span is within its file.
 func TestRangeIsExact(t *testing.T) {
 	for seed := range uint64(40) {
 		d := dataset(t, random(seed, int(seed%7)+1, 20)...)

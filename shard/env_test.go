@@ -9,7 +9,7 @@ import (
 	"testing/fstest"
 )
 
-// machine is what a process finds: variables, and files of the root directory.
+// machine is the environment of a process: variables, and files of the root directory.
 type machine struct {
 	vars  map[string]string
 	files map[string]string

@@ -127,8 +127,8 @@ func TestGlobalIsUniform(t *testing.T) {
 	}
 }
 
-// TestGlobalScatters: neighbours in the order are as far apart as those of a random one, a third of
-// the records on average, and order and storage do not correlate.
+// TestGlobalScatters checks that neighbours in the order are as far apart as in a random one, a
+// third of the records on average, and that order and storage do not correlate.
 func TestGlobalScatters(t *testing.T) {
 	const n = 100_000
 	o := NewGlobal(n, 1, 1)

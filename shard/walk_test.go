@@ -29,7 +29,8 @@ func epoch(t *testing.T, r *rand.Rand, o Order, e Equal) (given []int, tail Tail
 	}
 }
 
-// phase has n trainers do so many steps from cursor on, and returns the cursor of trainer 0.
+// phase has n trainers make the given number of steps from cursor on, and returns the cursor of
+// trainer 0.
 func phase(t *testing.T, o Order, cursor int64, n int, steps int64, e Equal, given []int) int64 {
 	t.Helper()
 	next := cursor
@@ -54,9 +55,9 @@ func phase(t *testing.T, o Order, cursor int64, n int, steps int64, e Equal, giv
 	return next
 }
 
-// TestCursorSurvivesAnyTrainerCount is the promise of the package: with Exact every record is given
-// exactly once an epoch for every sequence of numbers of trainers; with Drop and Pad as many are
-// dropped or repeated as TailOf says.
+// TestCursorSurvivesAnyTrainerCount checks the promise of the package: with Exact every record is
+// read exactly once an epoch for every sequence of numbers of trainers; with Drop and Pad, TailOf
+// returns the number of dropped or repeated records.
 func TestCursorSurvivesAnyTrainerCount(t *testing.T) {
 	for seed := range uint64(300) {
 		r := rand.New(rand.NewPCG(seed, 1))

@@ -11,8 +11,8 @@ import (
 
 var _ split.RecordWriter = (*recordio.Writer)(nil)
 
-// Example splits a stream of records whose number is not known, into files named -of-: their names
-// are in the plan.
+// Example splits a stream with an unknown number of records into files named -of-: their names are
+// in the plan.
 func Example() {
 	pattern, err := split.ParsePattern("housing_train-%05d-of-%05d", split.OfLast)
 	if err != nil {
@@ -50,8 +50,8 @@ func Example() {
 	// housing_train-00002-of-00002: 5 records from "record 20" on
 }
 
-// TestPaddleFiles reads back what the reference's convert would have written: the same records in
-// the same files, the last one empty.
+// TestPaddleFiles reads back the files that the reference's convert would have written: the same
+// records in the same files, the last one empty.
 func TestPaddleFiles(t *testing.T) {
 	pattern, err := split.ParsePattern("x-%05d", split.OfCount)
 	if err != nil {

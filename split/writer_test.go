@@ -71,7 +71,7 @@ func run(t *testing.T, d *disk, r Rule, p Pattern, total int64) (Plan, error) {
 	}
 	buf := []byte{}
 	for i := range total {
-		buf = append(buf[:0], record(i)...) // what was given before is overwritten
+		buf = append(buf[:0], record(i)...) // overwrites the previous record
 		if err := w.Write(buf); err != nil {
 			break
 		}

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// memorySpill is storage in memory, with room for some bytes.
+// memorySpill is storage in memory with a limit.
 type memorySpill struct {
 	bytes.Buffer
 	room   int

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestTempFileHasNoName: a run that is killed cannot remove what it wrote, of which there
-// may be as much as records.
+// TestTempFileHasNoName: a killed run cannot remove its temporary files, which may be as large as
+// the records, so they have no names.
 func TestTempFileHasNoName(t *testing.T) {
 	dir := t.TempDir()
 	t.Setenv("TMPDIR", dir)

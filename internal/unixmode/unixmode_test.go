@@ -34,7 +34,7 @@ func TestModes(t *testing.T) {
 	}
 }
 
-// What Unix does not know is irregular, and no regular file.
+// Types that Unix does not know are irregular, not regular files.
 func TestNoType(t *testing.T) {
 	for _, bits := range []uint32{0o644, 0o150644} {
 		if got := FileMode(bits); got != fs.ModeIrregular|0o644 {

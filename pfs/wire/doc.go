@@ -119,8 +119,8 @@
 // of the open. A service that does not hold the handle, because it was restarted, another
 // replica opened it or the lease ended, opens the path again, without create, exclusive
 // and truncate. It answers Stale if the path no longer leads to that file, or if the store has
-// no file IDs. On a store that reuses the IDs of removed files, as disks do, a new file at the
-// path may be taken for the old one. Nothing here is secret: a service looks for an ID only
+// no file IDs. On a store that reuses the IDs of removed files, a new file at the path may be
+// mistaken for the old one. Nothing here is secret: a service looks for an ID only
 // among the handles of the identity that sends it, and reopening needs the same permission as
 // open, so a forged request reaches nothing that open would refuse.
 //

@@ -153,8 +153,8 @@ func TestCSVBlocks(t *testing.T) {
 	}
 }
 
-// A row, or the blank lines above the header, may be longer than a block: what the columns are is
-// found all the same.
+// A row, or the blank lines above the header, may be longer than a block: the columns are found
+// anyway.
 func TestCSVLongBeginning(t *testing.T) {
 	long := strings.Repeat("x", 2*blockSize)
 	for _, c := range []struct {
@@ -187,8 +187,8 @@ func TestCSVManyColumns(t *testing.T) {
 	}
 }
 
-// Records that are bad wait for delivery in batches, as the good ones do: they are larger than what
-// they are made of.
+// Bad records wait for delivery in batches, as good ones do, although they are larger than their
+// input.
 func TestManyBadRecords(t *testing.T) {
 	const bad = 100_000
 	data := "a,b\n1,x\n" + strings.Repeat("1\n", bad) + "2,y\n"
@@ -238,8 +238,8 @@ func tableRows(t *testing.T, table *table, block []byte) (rows [][]string) {
 	}
 }
 
-// FuzzCSV holds the three ways through a table to each other: cut, next and the parser see the same
-// rows, and what encoding/csv reads is read the same.
+// FuzzCSV compares the three ways through a table: cut, next and the parser see the same rows, and
+// encoding/csv agrees if it accepts the table.
 func FuzzCSV(f *testing.F) {
 	data, _ := randomTable(rand.New(rand.NewPCG(1, 1)), 5)
 	f.Add(data, byte(','))
@@ -275,8 +275,7 @@ func rowEnds(t *table, data []byte) (ends []int) {
 	return ends
 }
 
-// TestCSVStrayQuotes skips bad rows: each costs its own first line, and no other, at whatever place
-// the blocks are cut.
+// TestCSVStrayQuotes skips bad rows: each costs only its first line, wherever the blocks are cut.
 func TestCSVStrayQuotes(t *testing.T) {
 	rows := func(n int) string { return strings.Repeat("1,x\n", n) }
 	for _, c := range []struct {
@@ -387,7 +386,7 @@ func TestLastNewline(t *testing.T) {
 	}
 }
 
-// TestOtherDelimiter reads tables whose columns are separated by something else than the name says.
+// TestOtherDelimiter reads tables with another separator than their name implies.
 func TestOtherDelimiter(t *testing.T) {
 	for _, c := range []struct {
 		name, data string

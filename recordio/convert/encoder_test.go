@@ -17,7 +17,7 @@ var samples = []struct {
 	walk    func(Encoder)
 	msgpack string // hexadecimal
 	json    string
-	python  string // repr of what pickle.loads returns in Python 3
+	python  string // repr of the result of pickle.loads in Python 3
 }{
 	{"nil", func(e Encoder) { e.Nil() }, "c0", "null", "None"},
 	{"true", func(e Encoder) { e.Bool(true) }, "c3", "true", "True"},
@@ -170,7 +170,7 @@ func TestEncoderLimits(t *testing.T) {
 	}
 }
 
-// A payload made of many small values stops growing soon behind the limit.
+// A payload of many small values stops growing soon after the limit.
 func TestEncoderGrowth(t *testing.T) {
 	for _, enc := range []Encoder{newMsgpack(Limits{Record: 1000}), newPickle(Limits{Record: 1000}), newJSON(Limits{Record: 1000})} {
 		enc.Array(-1)
@@ -239,7 +239,7 @@ func TestHalfFloat(t *testing.T) {
 	}
 }
 
-// Shown shows what JSON has no number for, also inside arrays of numbers.
+// Shown formats numbers that JSON lacks, also inside arrays of numbers.
 func TestShown(t *testing.T) {
 	bits := binary.LittleEndian.AppendUint64
 	nan, inf := math.Float64bits(math.NaN()), math.Float64bits(math.Inf(-1))

@@ -8,8 +8,8 @@ import (
 	"github.com/vmihailenco/msgpack/v5"
 )
 
-// walkScript makes the calls that the bytes of a script stand for, in whatever order; what does not
-// fit the order must become an error of the encoder.
+// walkScript makes the calls that the bytes of a script encode, in any order; calls in a wrong
+// order must become an error of the encoder.
 func walkScript(script []byte, enc Encoder) {
 	for i, op := range script {
 		arg := int(op >> 4)

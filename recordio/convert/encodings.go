@@ -15,7 +15,7 @@ var Encodings = []Encoding{
 	{"msgpack", "MessagePack; arrays of numbers as the package msgpack-numpy writes them", newMsgpack},
 	{"pickle", "Python pickle, protocol 2, for Python 2 and 3; arrays of numbers as numpy.ndarray", newPickle},
 	{"json", "JSON; bytes as base64, arrays of numbers nested", newJSON},
-	{rawName, "the bytes or text of a sample as they stand, without labels and names; of formats of lines, the line", newRaw},
+	{rawName, "the bytes or text of a sample, unchanged, without labels and names; of formats of lines, the line", newRaw},
 }
 
 // Shown is JSON for display. It can show every record: numbers that JSON lacks are the texts "NaN",

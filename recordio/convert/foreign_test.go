@@ -31,7 +31,7 @@ func readFile(t testing.TB, name string) []byte {
 	return data
 }
 
-// decoded is what a format made of an input.
+// decoded is the result of decoding an input.
 type decoded struct {
 	records []string // as JSON
 	bad     []string // messages of bad records
@@ -66,7 +66,7 @@ func decodeWith(f Format, in Input, opts Options) (d decoded) {
 	}
 }
 
-// checkRecords compares what was decoded, which must be without errors.
+// checkRecords compares decoded records, which must be without errors.
 func checkRecords(t *testing.T, got decoded, want []string) {
 	t.Helper()
 	if got.err != nil || len(got.bad) > 0 {

@@ -61,7 +61,7 @@ func checkImageCut(t *testing.T, data []byte) {
 	}
 }
 
-// Without a label there is none in the record.
+// Without a label, the record has no label field.
 func TestImagesNoLabel(t *testing.T) {
 	got := decodeImage(t, streamInput("a\xff.png", readFile(t, "testdata/images/cat/a.png")))
 	if _, ok := got["label"]; ok || got["name"] != "a\ufffd.png" {

@@ -89,7 +89,7 @@ func TestJSONLKeyTwice(t *testing.T) {
 	}
 }
 
-// What msgpack has no room for is a bad record that says what has.
+// An integer that msgpack cannot encode is a bad record; its message names payloads that can.
 func TestJSONLLargeInteger(t *testing.T) {
 	_, _, err := payloads(t, Options{}, memorySource("a.jsonl", []byte("[18446744073709551616]\n")))
 	const want = `a.jsonl, line 1, offset 0: the integer "18446744073709551616" does not fit 64 bits: the encodings json and pickle hold it`
@@ -108,8 +108,8 @@ func TestJSONLNest(t *testing.T) {
 	}
 }
 
-// FuzzJSONL holds the parser to encoding/json: the same lines are JSON, and mean the same; and
-// holds msgpack to a reader of its own.
+// FuzzJSONL compares the parser with encoding/json, which must accept the same lines with the same
+// meaning, and msgpack with a separate reader.
 func FuzzJSONL(f *testing.F) {
 	f.Add([]byte(`{"a":[1,-2.5e3,"x\u00e9\n",null,true],"b":{"c":{}}}`))
 	f.Add([]byte(`"\ud83d\ude00"`))

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// told are the columns and the notes of a run, one a line.
+// told returns the columns and the notes of a run, one a line.
 func told(stats Stats) string {
 	var b strings.Builder
 	if len(stats.Columns) > 0 {
@@ -19,8 +19,8 @@ func told(stats Stats) string {
 	return b.String()
 }
 
-// TestTypes reads inputs with every type that some payload does not have: it is in the columns, or
-// told.
+// TestTypes reads inputs with every type that some payload lacks: it is in the columns or in a
+// note.
 func TestTypes(t *testing.T) {
 	for _, tt := range []struct{ file, encoding, want string }{
 		{"npy/types.npz", "", `d datetime64[D], t timedelta64[us][2], f float32, s text[2], b bytes, c complex128, i int16[3,4]

@@ -89,7 +89,7 @@ func TestNPYErrors(t *testing.T) {
 	checkMessage(t, d, "the input ends at offset 80, in the middle of a row of the array")
 }
 
-// A Fortran array of many rows is gathered in blocks; a stream of it has to fit.
+// A Fortran array of many rows is gathered in blocks; from a stream it has to fit into memory.
 func TestNPYFortran(t *testing.T) {
 	const rows, columns = 3000, 7
 	var data []byte
@@ -99,7 +99,7 @@ func TestNPYFortran(t *testing.T) {
 		}
 	}
 	file := npyWith(fmt.Sprintf("{'descr': '<u2', 'fortran_order': True, 'shape': (%d, 2, %d)}", rows, columns), "")
-	// Element (r, k, c) lies at r + rows*(k + 2*c): build it from the planes above.
+	// Element (r, k, c) is at r + rows*(k + 2*c): build it from the planes above.
 	plane := make([]byte, 0, len(data))
 	for c := range columns {
 		for k := range 2 {
@@ -166,8 +166,8 @@ func glob(t testing.TB, pattern string) []string {
 func FuzzNPY(f *testing.F) { fuzzFormats(f, glob(f, "testdata/npy/*.npy"), npyFormat) }
 func FuzzNPZ(f *testing.F) { fuzzFormats(f, glob(f, "testdata/npy/*.npz"), npzFormat) }
 
-// TestNPZFlips flips a bit of each byte of the arrays: the checksum of the archive tells, whatever
-// the flip makes of the header of an array.
+// TestNPZFlips flips a bit of each byte of the arrays: the checksum of the archive detects it, even
+// if the flip changes the header of an array.
 func TestNPZFlips(t *testing.T) {
 	data := readFile(t, "testdata/npy/stored.npz")
 	x := bytes.Index(data, []byte(npyMark))

@@ -33,8 +33,8 @@ func TestParseFloat(t *testing.T) {
 	}
 }
 
-// parseFloat and parseInt look at words, so what stands around a number, and how much, must not
-// matter. All that they take or refuse strconv does, too.
+// parseFloat and parseInt read words, so the bytes around a number must not matter. strconv accepts
+// and refuses the same texts.
 func TestNumbersAmongOthers(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(7, 8))
 	for range 300000 {

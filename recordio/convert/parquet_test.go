@@ -142,7 +142,7 @@ func TestParquetDamage(t *testing.T) {
 
 func FuzzParquet(f *testing.F) { fuzzFormats(f, glob(f, "testdata/parquet/*.parquet"), parquetFormat) }
 
-// isDamage reports whether an error says that the input was damaged.
+// isDamage reports whether err means that the input was damaged.
 func isDamage(err error) bool {
 	return errors.Is(err, ErrChecksum) || errors.Is(err, ErrTruncated) || errors.Is(err, ErrDamaged)
 }
@@ -166,8 +166,8 @@ func inPages(t *testing.T, data []byte) []bool {
 }
 
 // TestParquetFlips flips bits in pages and their headers. A flip in a page with a checksum is a
-// mismatch at a place. Of other flips what is noticed is damage. In a header, which has no
-// checksum, all are noticed that change a record, but for version 2 the lengths of levels.
+// mismatch at a position. Other detected flips are damage. In headers, which have no checksum, all
+// flips that change a record are detected, except lengths of levels in version 2.
 func TestParquetFlips(t *testing.T) {
 	opts := Options{Limits: Limits{Record: 1 << 20}}
 	for _, name := range []string{"sums-v1", "sums-v2", "flat", "nested", "gzip", "zstd", "lz4", "brotli"} {

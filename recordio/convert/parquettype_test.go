@@ -11,7 +11,7 @@ func parquetSource(t *testing.T, name string) Source {
 	return memorySource(name, readFile(t, "testdata/parquet/"+name+".parquet"))
 }
 
-// TestParquetColumns reads the columns of files, and holds all files to those of the first.
+// TestParquetColumns reads the columns of files, and compares all files with the first.
 func TestParquetColumns(t *testing.T) {
 	flat := "i64 int, u8 int, u64 int, f32 float32, f64 float, s text, b bytes, t bool, d date, f16 float16, " +
 		"ts timestamp[us], dec decimal, fsb bytes, dict text, null null, dur duration[s]"

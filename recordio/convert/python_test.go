@@ -107,8 +107,8 @@ func TestPicklePython2(t *testing.T) {
 	}
 }
 
-// The state of a tensor is what numpy itself writes. Numpy need not be there: the program gives
-// pickle stand-ins that show what they are called with.
+// The state of a tensor is the one that numpy writes. Numpy is not required: the program gives
+// pickle stand-ins that print their arguments.
 func TestPickleTensor(t *testing.T) {
 	enc := newPickle(Limits{})
 	enc.Tensor(Float32, []int64{2, 1}, []byte{0, 0, 0x80, 0x3f, 0, 0, 0, 0xc0})

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// cpuTime is what this process has used of the processors.
+// cpuTime returns the processor time of this process.
 func cpuTime() time.Duration {
 	var u syscall.Rusage
 	if syscall.Getrusage(syscall.RUSAGE_SELF, &u) != nil {
@@ -17,8 +17,8 @@ func cpuTime() time.Duration {
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
-// BenchmarkRun gives, besides the wall time of one worker, what it converts for a second of
-// processor time, all goroutines together.
+// BenchmarkRun reports the wall time of one worker and the rate per second of processor time of all
+// goroutines.
 func BenchmarkRun(b *testing.B) {
 	const size = 32 << 20
 	for _, c := range []struct {

@@ -20,7 +20,7 @@ import (
 	"github.com/paddlecloud/pfs/internal/testbed"
 )
 
-// payloads runs opts over the sources and returns what was emitted.
+// payloads runs opts over the sources and returns the emitted payloads.
 func payloads(t *testing.T, opts Options, sources ...Source) ([]string, Stats, error) {
 	t.Helper()
 	var got []string
@@ -322,7 +322,7 @@ func (r *repeated) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// Memory does not grow with the input: what is taken for a few blocks serves all.
+// Memory does not grow with the input: the buffers of a few blocks are reused.
 func TestRunMemory(t *testing.T) {
 	if !testbed.InOwnProcess(t) {
 		return

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// TestSniffAmbiguous looks at content without a name that says more.
+// TestSniffAmbiguous detects the format of content under a name without an extension.
 func TestSniffAmbiguous(t *testing.T) {
 	const table, array = "it may be a table or lines of text: name the format, csv, tsv or text",
 		"it begins as an array of JSON does: name the format jsonl if each line is a value; jq -c '.[]' makes lines of an array"
@@ -101,7 +101,7 @@ func TestFormatsAgree(t *testing.T) {
 	}
 }
 
-// TestCompressionsUnread gives what only other programs decompress.
+// TestCompressionsUnread gives inputs with compressions that are not supported.
 func TestCompressionsUnread(t *testing.T) {
 	for name, head := range map[string]string{"bzip2": "BZh91AY&SY..", "xz": "\xfd7zXZ\x00..", "lz4": "\x04\x22\x4d\x18.."} {
 		want := fmt.Sprintf("a.csv.x: it is compressed with %s, which is not supported: decompress it first, or pipe it: %s -dc FILE | ... -", name, name)

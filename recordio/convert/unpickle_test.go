@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// The samples that simple and arrays of testdata/make_foreign.py make. Python 2 has no bytes: what
-// is not UTF-8 is.
+// The samples that simple and arrays of testdata/make_foreign.py make. Python 2 has no bytes type:
+// text that is not UTF-8 becomes bytes.
 var (
 	simpleSamples = []string{
 		`["text 中","YnkA/3Rlcw==",1,-1,255,65536,-2147483648]`,

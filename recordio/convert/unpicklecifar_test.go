@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// cifarBatch is a batch of two images as Python 2 pickled those that can be downloaded, with these
-// labels.
+// cifarBatch returns a batch of two images with these labels, pickled as in the published files of
+// Python 2.
 func cifarBatch(labels string, shape string, pixels int) []byte {
 	return []byte("\x80\x02}q\x01(U\x0bbatch_labelq\x02U\x15training batch 1 of 5q\x03" + labels +
 		"U\x04dataq\x06cnumpy.core.multiarray\n_reconstruct\nq\x07cnumpy\nndarray\nq\x08K\x00\x85q\tU\x01bq\n\x87q\x0bRq\x0c" +
@@ -41,7 +41,7 @@ func TestUnpickleCIFAR(t *testing.T) {
 			checkRecords(t, streamed(tt.data), tt.want)
 		})
 	}
-	for _, name := range []string{"cifar-2", "cifar-4"} { // pickled anew by Python 3
+	for _, name := range []string{"cifar-2", "cifar-4"} { // pickled again by Python 3
 		data, err := os.ReadFile("testdata/pickle/" + name + ".pickle")
 		if err != nil {
 			t.Fatal(err)

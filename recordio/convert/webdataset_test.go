@@ -29,7 +29,7 @@ func TestWebDataset(t *testing.T) {
 
 func b64(s string) string { return base64.StdEncoding.EncodeToString([]byte(s)) }
 
-// tarOf makes an archive of files, whose content is their name, or of what kind gives.
+// tarOf returns an archive of files, whose content is their name or the value in kind.
 func tarOf(t *testing.T, kind map[string]byte, names ...string) []byte {
 	t.Helper()
 	var b bytes.Buffer
@@ -175,8 +175,8 @@ func cutTar(t *testing.T, format tar.Format) (data []byte, files []int, end int)
 	return b.Bytes(), files, end
 }
 
-// TestWebDatasetCut cuts archives at the end of every block and beside it. Only behind a whole file
-// that may be the end of one, which is told; compressed, it never is.
+// TestWebDatasetCut cuts archives at the end of every block and beside it. Only a cut after a whole
+// file may be the end of an archive, which is reported; in a compressed archive it never is.
 func TestWebDatasetCut(t *testing.T) {
 	for _, format := range []tar.Format{tar.FormatPAX, tar.FormatGNU} {
 		data, files, end := cutTar(t, format)
@@ -207,7 +207,8 @@ func TestWebDatasetCut(t *testing.T) {
 	}
 }
 
-// TestWebDatasetUnended tells of archives without blocks at their end, compressed ones, too.
+// TestWebDatasetUnended reads archives without end blocks, also compressed ones, and checks the
+// note.
 func TestWebDatasetUnended(t *testing.T) {
 	data, _, end := cutTar(t, tar.FormatPAX)
 	var packed bytes.Buffer

@@ -29,7 +29,7 @@ The same input, flags and seed give the same bytes, whatever --jobs is.
 
 A run that fails or is killed leaves its finished shards in the dot-directory
 .PREFIX.convert. The same command with --resume checks and keeps them; --restart makes
-them again. If the dataset is complete, --resume says so.
+them again. If the dataset is complete, --resume reports that.
 
 Formats:
 ` + listed(FormatLines()) + `
