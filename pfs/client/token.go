@@ -10,11 +10,11 @@ import (
 
 // Tokens are the result of a login. Keep Refresh as secret as a password.
 type Tokens struct {
-	User           string
-	Access         string
-	Refresh        string
-	Expires        time.Time // of Access
-	RefreshExpires time.Time
+	User           string    `json:"user"`
+	Access         string    `json:"access"`
+	Refresh        string    `json:"refresh"`
+	Expires        time.Time `json:"expires"` // of Access
+	RefreshExpires time.Time `json:"refresh_expires"`
 }
 
 // Login asks for tokens.

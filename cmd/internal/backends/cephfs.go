@@ -50,7 +50,7 @@ func (r *request) ceph() (cephfs.Options, error) {
 	}
 	o.User = strings.TrimPrefix(r.options["user"], "client.")
 	o.Keyring, o.Config = r.file("keyring"), r.conf()
-	o.Timeout = r.duration("timeout", 0)
+	o.Timeout = r.duration("timeout")
 	if len(o.Monitors) == 0 && o.Config == "" {
 		return o, pfs.Errorf("backends.Check", "", pfs.Invalid, "the URL names no monitors, and no option \"conf\" a ceph.conf that has them: a CephFS is %s", cephForm)
 	}

@@ -39,7 +39,7 @@ func prepareHDFS(r *request) (opener, error) {
 		return nil, err
 	}
 	o.BlockSize, o.PartSize, o.Replication = r.size("block-size"), r.size("part-size"), r.number("replication")
-	o.Timeout = r.duration("timeout", 0)
+	o.Timeout = r.duration("timeout")
 	o.DatanodeHostname = r.boolean("datanode-hostname", o.DatanodeHostname)
 	r.web(&o)
 	r.identity(&o)

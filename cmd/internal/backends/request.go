@@ -1,6 +1,7 @@
 package backends
 
 import (
+	"cmp"
 	"maps"
 	"net/url"
 	"path/filepath"
@@ -92,58 +93,52 @@ func (r *request) file(name string) string {
 	return filepath.Join(r.dir, value)
 }
 
-// number reads a non-negative number; the default is 0.
-func (r *request) number(name string) int {
+// option reads an option with parse; form describes valid values. The default is otherwise.
+func option[T any](r *request, name string, otherwise T, form string, parse func(string) (T, error)) T {
 	value, ok := r.options[name]
 	if !ok {
-		return 0
+		return otherwise
 	}
-	n, err := strconv.Atoi(value)
-	if err != nil || n < 0 {
-		r.fail(name, "%q is not a number", value)
+	v, err := parse(value)
+	if err != nil {
+		r.fail(name, "%q is %s", value, form)
 	}
-	return n
+	return v
+}
+
+// number reads a non-negative number; the default is 0.
+func (r *request) number(name string) int {
+	return option(r, name, 0, "not a number", func(s string) (int, error) {
+		n, err := strconv.ParseUint(s, 10, 31)
+		return int(n), err
+	})
 }
 
 // size reads a number of bytes such as 4096, 64K, 128M, 1G; the default is 0.
 func (r *request) size(name string) int64 {
-	value, ok := r.options[name]
-	if !ok {
-		return 0
-	}
-	digits := strings.TrimRight(value, "KMG")
-	shift := map[string]int{"": 0, "K": 10, "M": 20, "G": 30}
-	by, known := shift[value[len(digits):]]
-	n, err := strconv.ParseInt(digits, 10, 32)
-	if err != nil || !known || n < 0 {
-		r.fail(name, "%q is no size: write it as 1048576, 64K, 128M or 1G", value)
-		return 0
-	}
-	return n << by
+	return option(r, name, 0, "no size: write it as 1048576, 64K, 128M or 1G", func(s string) (int64, error) {
+		digits := strings.TrimRight(s, "KMG")
+		shift, known := map[string]int{"": 0, "K": 10, "M": 20, "G": 30}[s[len(digits):]]
+		n, err := strconv.ParseUint(digits, 10, 31)
+		if !known {
+			err = strconv.ErrSyntax
+		}
+		return int64(n) << shift, err
+	})
 }
 
-// duration reads a time; the default is otherwise.
-func (r *request) duration(name string, otherwise time.Duration) time.Duration {
-	value, ok := r.options[name]
-	if !ok {
-		return otherwise
-	}
-	d, err := time.ParseDuration(value)
-	if err != nil || d <= 0 {
-		r.fail(name, "%q is not a time such as 30s", value)
-	}
-	return d
+// duration reads a time; the default is 0.
+func (r *request) duration(name string) time.Duration {
+	return option(r, name, 0, "not a time such as 30s", func(s string) (time.Duration, error) {
+		d, err := time.ParseDuration(s)
+		if d <= 0 {
+			err = cmp.Or(err, strconv.ErrRange)
+		}
+		return d, err
+	})
 }
 
 // boolean reads true or false; the default is otherwise.
 func (r *request) boolean(name string, otherwise bool) bool {
-	value, ok := r.options[name]
-	if !ok {
-		return otherwise
-	}
-	b, err := strconv.ParseBool(value)
-	if err != nil {
-		r.fail(name, "%q is neither true nor false", value)
-	}
-	return b
+	return option(r, name, otherwise, "neither true nor false", strconv.ParseBool)
 }

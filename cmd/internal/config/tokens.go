@@ -10,7 +10,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"time"
 
 	"github.com/paddlecloud/pfs/pfs/client"
 )
@@ -31,11 +30,7 @@ type tokenOwner struct {
 // storedTokens is the content of a token file.
 type storedTokens struct {
 	tokenOwner
-	User           string    `json:"user"`
-	Access         string    `json:"access"`
-	Refresh        string    `json:"refresh"`
-	Expires        time.Time `json:"expires"`
-	RefreshExpires time.Time `json:"refresh_expires"`
+	client.Tokens
 }
 
 // newTokenFile returns the token file of an entry of the configuration file configName.
@@ -81,18 +76,11 @@ func (t tokenFile) load() (client.Tokens, error) {
 	if json.Unmarshal(data, &s) != nil || s.tokenOwner != t.owner {
 		return client.Tokens{}, nil
 	}
-	return client.Tokens{
-		User: s.User, Access: s.Access, Refresh: s.Refresh,
-		Expires: s.Expires, RefreshExpires: s.RefreshExpires,
-	}, nil
+	return s.Tokens, nil
 }
 
 func (t tokenFile) save(tokens client.Tokens) error {
-	data, err := json.MarshalIndent(storedTokens{
-		tokenOwner: t.owner,
-		User:       tokens.User, Access: tokens.Access, Refresh: tokens.Refresh,
-		Expires: tokens.Expires, RefreshExpires: tokens.RefreshExpires,
-	}, "", "  ")
+	data, err := json.MarshalIndent(storedTokens{t.owner, tokens}, "", "  ")
 	if err != nil {
 		return err
 	}

@@ -137,6 +137,6 @@ func rmCommand(a *app.App) *cli.Command {
 		Text:     "Removes files. paddlectl rm -r removes directories.",
 		Examples: []string{"paddlectl file rm /pfs/dc1/home/alice/old.csv"},
 		Exits:    app.PathExits(),
-		Run:      func(ctx context.Context, operands []string) error { return runRm(ctx, a, rmOptions{}, operands) },
+		Run:      (&rm{App: a}).run,
 	})
 }

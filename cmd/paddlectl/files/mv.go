@@ -16,15 +16,9 @@ import (
 	"github.com/urfave/cli/v2"
 )
 
-type mvOptions struct {
-	app.ChangeOptions
-	asking    app.Asking
-	noClobber bool
-}
-
 // Mv returns the command mv.
 func Mv(a *app.App) *cli.Command {
-	var o mvOptions
+	m := &mover{App: a}
 	return a.NewCommand(app.Spec{
 		Name: "mv", Args: "SRC... DEST", Least: 2, Most: -1,
 		Summary: "rename or move files",
@@ -43,46 +37,55 @@ contains a file ` + movingName + ` until then.`,
 		},
 		Exits: app.PathExits(cliio.Integrity),
 		Flags: []cli.Flag{
-			&cli.BoolFlag{Name: "no-clobber", Aliases: []string{"n"}, Usage: "do not replace what exists", Destination: &o.noClobber},
-			o.asking.ForceFlag("replace files that exist (the default)"),
-			o.asking.InteractiveFlag("ask before a file is replaced"),
-			o.VerboseFlag("print each path that was moved"), o.JSONFlag(),
+			&cli.BoolFlag{Name: "no-clobber", Aliases: []string{"n"}, Usage: "do not replace what exists", Destination: &m.noClobber},
+			m.asking.ForceFlag("replace files that exist (the default)"),
+			m.asking.InteractiveFlag("ask before a file is replaced"),
+			m.VerboseFlag("print each path that was moved"), m.JSONFlag(),
 		},
-		Run: func(ctx context.Context, operands []string) error { return runMv(ctx, a, o, operands) },
+		Run: m.run,
 	})
 }
 
-func runMv(ctx context.Context, a *app.App, o mvOptions, operands []string) error {
-	o.Begin(a)
-	if err := o.asking.Check(o.noClobber); err != nil {
+// mover is one run of the command.
+type mover struct {
+	*app.App
+	app.ChangeOptions
+	asking    app.Asking
+	noClobber bool
+
+	to    copying.Target
+	again bool // the same move was interrupted
+}
+
+func (m *mover) run(ctx context.Context, operands []string) error {
+	m.Begin(m.App)
+	if err := m.asking.Check(m.noClobber); err != nil {
 		return err
 	}
-	list, err := a.RemoteOperands(operands)
+	list, err := m.RemoteOperands(operands)
 	if err != nil {
-		return acrossMachines(a, operands, err)
+		return acrossMachines(m.App, operands, err)
 	}
-	last := len(list) - 1
-	many, err := a.IsMany(ctx, list[:last])
-	if err != nil {
-		return err
-	}
-	to, err := copying.LookAt(ctx, a, list[last], many)
-	if err == nil {
-		err = checkDir(ctx, to, a)
-	}
+	from, last := list[:len(list)-1], list[len(list)-1]
+	many, err := m.IsMany(ctx, from)
 	if err != nil {
 		return err
 	}
-	if from := list[:last]; !o.noClobber && (len(from) > 1 || copying.IsScattered(from[0])) {
-		if err := copying.CheckTwice(ctx, a, from, to.End.Path); err != nil {
+	if m.to, err = copying.LookAt(ctx, m.App, last, many); err == nil {
+		err = checkDir(ctx, m.to, m.App)
+	}
+	if err != nil {
+		return err
+	}
+	if !m.noClobber && (len(from) > 1 || copying.IsScattered(from[0])) {
+		if err := copying.CheckTwice(ctx, m.App, from, m.to.End.Path); err != nil {
 			return err
 		}
 	}
-	m := &mover{a: a, o: o, to: to}
 	if err := m.goOn(ctx, list[0]); err != nil {
 		return err
 	}
-	return a.EachContent(ctx, operands[:last], func(t app.Target) error { return m.move(ctx, t) })
+	return m.EachContent(ctx, operands[:len(from)], func(t app.Target) error { return m.move(ctx, t) })
 }
 
 // acrossMachines returns the error for operands of which only some are on a service, and err for
@@ -127,14 +130,6 @@ func mkdirHint(ctx context.Context, a *app.App, err error, at transfer.End) erro
 	return app.ParentHint(ctx, err, at, a.Program+" mkdir -p "+app.ShellWord(string(at.Path.Parent())))
 }
 
-// mover is one run of the command.
-type mover struct {
-	a     *app.App
-	o     mvOptions
-	to    copying.Target
-	again bool // the same move was interrupted
-}
-
 func (m *mover) move(ctx context.Context, t app.Target) error {
 	if app.IsRoot(t.Path) {
 		return cliargs.Usagef("%s is not moved: it is a directory of the service", t.Path)
@@ -159,13 +154,13 @@ func (m *mover) move(ctx context.Context, t app.Target) error {
 	if err != nil {
 		return m.hint(ctx, t, to, err)
 	}
-	m.o.Done(m.a, app.EventJSON{Event: "moved", Path: string(t.Path), Target: string(to.Path)}, fmt.Sprintf("%s -> %s", t.Path, to.Path))
+	m.Done(m.App, app.EventJSON{Event: "moved", Path: string(t.Path), Target: string(to.Path)}, fmt.Sprintf("%s -> %s", t.Path, to.Path))
 	return nil
 }
 
 // mayReplace asks about an existing file at the new name, with --interactive.
 func (m *mover) mayReplace(ctx context.Context, t app.Target, to transfer.End) (bool, error) {
-	if !m.o.asking.Interactive || m.again || t.FS == to.FS && t.Path == to.Path {
+	if !m.asking.Interactive || m.again || t.FS == to.FS && t.Path == to.Path {
 		return true, nil
 	}
 	switch there, err := to.FS.Stat(ctx, to.Path); {
@@ -176,7 +171,7 @@ func (m *mover) mayReplace(ctx context.Context, t app.Target, to transfer.End) (
 	case there.IsDir():
 		return true, nil // which is refused, or empty
 	}
-	return m.o.asking.May(ctx, m.a, "replace", to.Path)
+	return m.asking.May(ctx, m.App, "replace", to.Path)
 }
 
 // checkInside refuses to move a directory into itself, in the user's words.
@@ -199,7 +194,7 @@ func (m *mover) hint(ctx context.Context, t app.Target, to transfer.End, err err
 	if _, serr := t.FS.Stat(ctx, t.Path); serr != nil {
 		return err
 	}
-	return mkdirHint(ctx, m.a, err, to)
+	return mkdirHint(ctx, m.App, err, to)
 }
 
 func (m *mover) rename(ctx context.Context, t app.Target, to pfs.Path) error {
@@ -207,7 +202,7 @@ func (m *mover) rename(ctx context.Context, t app.Target, to pfs.Path) error {
 	if err != nil {
 		return err
 	}
-	if m.o.noClobber {
+	if m.noClobber {
 		err = pfs.RenameExclusive(ctx, t.FS, t.Path, to)
 	} else {
 		err = t.FS.Rename(ctx, t.Path, to)
@@ -263,7 +258,7 @@ func (m *mover) checkTarget(ctx context.Context, info pfs.Info, to transfer.End)
 		return nil
 	case err != nil:
 		return err
-	case m.o.noClobber:
+	case m.noClobber:
 		return pfs.E("paddlectl.mv", to.Path, pfs.Exist, nil)
 	case info.IsDir() && !there.IsDir():
 		return pfs.E("paddlectl.mv", to.Path, pfs.NotDir, nil)
@@ -274,9 +269,9 @@ func (m *mover) checkTarget(ctx context.Context, info pfs.Info, to transfer.End)
 // copyAndRemove is carry for entries that appear at the new name only when complete.
 func (m *mover) copyAndRemove(ctx context.Context, t app.Target, to transfer.End) error {
 	o := copying.SimpleCopy()
-	o.Links, o.NoClobber = true, m.o.noClobber
-	c := &copying.Copier{App: m.a, O: o, To: m.to, Tops: map[pfs.Path]string{to.Path: string(t.Path)}}
-	err := copying.Run(ctx, m.a, o, c, func(ctx context.Context, job *transfer.Job) error {
+	o.Links, o.NoClobber = true, m.noClobber
+	c := &copying.Copier{App: m.App, O: o, To: m.to, Tops: map[pfs.Path]string{to.Path: string(t.Path)}}
+	err := copying.Run(ctx, m.App, o, c, func(ctx context.Context, job *transfer.Job) error {
 		return job.Copy(ctx, t.End(), to)
 	})
 	if err != nil {
@@ -299,7 +294,7 @@ func (m *mover) removeEntry(ctx context.Context, from, to transfer.End, info pfs
 	if !info.IsDir() {
 		return m.removeFile(ctx, from, to, info)
 	}
-	kept := cliio.NewTally(m.a.ReportFailure)
+	kept := cliio.NewTally(m.ReportFailure)
 	// Removing yielded entries does not disturb the listing.
 	for e, err := range pfs.Entries(ctx, from.FS, from.Path, nil) {
 		if err != nil {
@@ -370,7 +365,7 @@ func (m *mover) begin(ctx context.Context, t app.Target, to transfer.End) error 
 	case err != nil:
 		return err
 	case source != "":
-		return app.WithHint(pfs.Errorf("paddlectl.mv", t.Path, pfs.Conflict, "an unfinished move of %s made it", source), m.a.Program+" mv "+app.ShellWord(string(source))+" "+app.ShellWord(string(t.Path))+" finishes the move")
+		return app.WithHint(pfs.Errorf("paddlectl.mv", t.Path, pfs.Conflict, "an unfinished move of %s made it", source), m.Program+" mv "+app.ShellWord(string(source))+" "+app.ShellWord(string(t.Path))+" finishes the move")
 	}
 	if m.again {
 		return nil

@@ -97,24 +97,25 @@ func TestServiceKilledBeforeItAnswered(t *testing.T) {
 	}
 	pfstest.WriteFile(t, f, dir.Join("f"), []byte("text"))
 	pfstest.WriteFile(t, f, dir.Join("sub/f"), []byte("text"))
-	move := func(o mvOptions, from, to string) error {
-		return (&mover{o: o}).rename(t.Context(), app.Target{FS: f, Path: dir.Join(from)}, dir.Join(to))
+	move := func(m mover, from, to string) error {
+		return m.rename(t.Context(), app.Target{FS: f, Path: dir.Join(from)}, dir.Join(to))
 	}
-	remove := func(o rmOptions, name string) error {
-		return o.remove(t.Context(), &app.App{}, app.Target{FS: f, Path: dir.Join(name)})
+	remove := func(o rm, name string) error {
+		o.App = &app.App{}
+		return o.remove(t.Context(), app.Target{FS: f, Path: dir.Join(name)})
 	}
 	for _, step := range []struct {
 		name    string
 		do      func() error
 		missing bool // NotExist is wanted
 	}{
-		{"mv", func() error { return move(mvOptions{}, "f", "g") }, false},
-		{"mv -n", func() error { return move(mvOptions{noClobber: true}, "g", "h") }, false},
-		{"mv of a directory", func() error { return move(mvOptions{}, "sub", "moved") }, false},
-		{"mv of what is not there", func() error { return move(mvOptions{}, "f", "h") }, true},
-		{"rm", func() error { return remove(rmOptions{}, "h") }, false},
-		{"rm of what is not there", func() error { return remove(rmOptions{}, "h") }, true},
-		{"rm -r", func() error { return remove(rmOptions{recursive: true}, "moved") }, false},
+		{"mv", func() error { return move(mover{}, "f", "g") }, false},
+		{"mv -n", func() error { return move(mover{noClobber: true}, "g", "h") }, false},
+		{"mv of a directory", func() error { return move(mover{}, "sub", "moved") }, false},
+		{"mv of what is not there", func() error { return move(mover{}, "f", "h") }, true},
+		{"rm", func() error { return remove(rm{}, "h") }, false},
+		{"rm of what is not there", func() error { return remove(rm{}, "h") }, true},
+		{"rm -r", func() error { return remove(rm{recursive: true}, "moved") }, false},
 	} {
 		if err := step.do(); errors.Is(err, pfs.NotExist) != step.missing || err != nil && !step.missing {
 			t.Errorf("%s: %v", step.name, err)

@@ -12,7 +12,9 @@ import (
 	"github.com/urfave/cli/v2"
 )
 
-type rmOptions struct {
+// rm is one run of the command.
+type rm struct {
+	*app.App
 	app.ChangeOptions
 	asking     app.Asking
 	recursive  bool
@@ -22,7 +24,7 @@ type rmOptions struct {
 
 // Rm returns the command rm.
 func Rm(a *app.App) *cli.Command {
-	var o rmOptions
+	o := &rm{App: a}
 	return a.NewCommand(app.Spec{
 		Name: "rm", Args: "PATH...", Least: 1, Most: -1,
 		Summary: "rm files on PaddlePaddle Cloud",
@@ -60,32 +62,32 @@ others may have uploads there.`,
 				return err
 			}
 			if o.unfinished {
-				return runRmUnfinished(ctx, a, o, operands)
+				return o.removeUnfinished(ctx, operands)
 			}
 			if o.olderThan.Given {
 				return cliargs.Usagef("--older-than needs --unfinished")
 			}
-			return runRm(ctx, a, o, operands)
+			return o.run(ctx, operands)
 		},
 	})
 }
 
-func runRm(ctx context.Context, a *app.App, o rmOptions, operands []string) error {
-	return a.Each(ctx, operands, o.expander(a), func(t app.Target) error {
-		err := o.remove(ctx, a, t)
+func (o *rm) run(ctx context.Context, operands []string) error {
+	return o.Each(ctx, operands, o.expand, func(t app.Target) error {
+		err := o.remove(ctx, t)
 		if o.asking.Force && errors.Is(err, pfs.NotExist) || err == errDeclined {
 			return nil
 		}
 		if err == nil {
-			o.Done(a, app.EventJSON{Event: "deleted", Path: string(t.Path)}, string(t.Path))
+			o.Done(o.App, app.EventJSON{Event: "deleted", Path: string(t.Path)}, string(t.Path))
 		}
 		return err
 	})
 }
 
-// runRmUnfinished removes the uploads below the operands. A running upload sees that as a change
+// removeUnfinished removes the uploads below the operands. A running upload sees that as a change
 // of the target, and starts again.
-func runRmUnfinished(ctx context.Context, a *app.App, o rmOptions, operands []string) error {
+func (o *rm) removeUnfinished(ctx context.Context, operands []string) error {
 	if o.recursive || o.asking.Interactive {
 		return cliargs.Usagef("--unfinished cannot be used with --recursive or --interactive: it leaves all files")
 	}
@@ -93,14 +95,11 @@ func runRmUnfinished(ctx context.Context, a *app.App, o rmOptions, operands []st
 	if o.olderThan.Duration > century {
 		return cliargs.Usagef("--older-than %s: the longest time is 100 years", &o.olderThan)
 	}
-	return a.Each(ctx, operands, o.expander(a), func(t app.Target) error {
+	return o.Each(ctx, operands, o.expand, func(t app.Target) error {
 		n, bytes, err := pfs.Sweep(ctx, t.FS, t.Path, o.olderThan.Duration)
-		if err == nil && o.JSON {
-			return a.JSON(sweptJSON{"deleted", string(t.Path), n, bytes})
-		}
 		if err == nil {
-			removed := app.Count(int64(n), "unfinished upload", "unfinished uploads")
-			a.Printf("%s: %s removed, %s\n", a.Name(string(t.Path)), removed, cliio.Size(bytes))
+			o.Show(o.JSON, sweptJSON{"deleted", string(t.Path), n, bytes}, "%s: %s removed, %s\n",
+				o.Name(string(t.Path)), app.Count(int64(n), "unfinished upload", "unfinished uploads"), cliio.Size(bytes))
 		}
 		return err
 	})
@@ -114,44 +113,42 @@ type sweptJSON struct {
 	Bytes   int64  `json:"bytes"`
 }
 
-// expander accepts a pattern that matches nothing if --force is given.
-func (o rmOptions) expander(a *app.App) app.Expander {
-	return func(ctx context.Context, op app.Operand, fn func(app.Target) error) error {
-		err := a.Expand(ctx, op, fn)
-		if o.asking.Force && errors.Is(err, pfs.NotExist) {
-			return nil
-		}
-		return err
+// expand accepts a pattern that matches nothing if --force is given.
+func (o *rm) expand(ctx context.Context, op app.Operand, fn func(app.Target) error) error {
+	err := o.Expand(ctx, op, fn)
+	if o.asking.Force && errors.Is(err, pfs.NotExist) {
+		return nil
 	}
+	return err
 }
 
 // removeHome removes a home and all its content. It reports false if the service keeps the home:
 // only administrators may remove one, after its account.
-func (o rmOptions) removeHome(ctx context.Context, a *app.App, t app.Target) (bool, error) {
-	if !o.recursive || !app.IsHome(t.Path) || a.IsOwnHome(ctx, t.Path) {
+func (o *rm) removeHome(ctx context.Context, t app.Target) (bool, error) {
+	if !o.recursive || !app.IsHome(t.Path) || o.IsOwnHome(ctx, t.Path) {
 		return false, nil
 	}
 	if _, err := t.Stat(ctx); err != nil {
 		return true, err
 	}
-	if err := o.ask(ctx, a, "remove with all its content", t.Path); err != nil {
+	if err := o.ask(ctx, "remove with all its content", t.Path); err != nil {
 		return true, err
 	}
 	err := pfs.RemoveTree(ctx, t.FS, t.Path)
 	return !errors.Is(err, pfs.Invalid), err
 }
 
-func (o rmOptions) remove(ctx context.Context, a *app.App, t app.Target) error {
+func (o *rm) remove(ctx context.Context, t app.Target) error {
 	if app.IsRoot(t.Path) {
-		if done, err := o.removeHome(ctx, a, t); done {
+		if done, err := o.removeHome(ctx, t); done {
 			return err
 		}
 		err := cliargs.Usagef("%s is not removed: it is a directory of the service", t.Path)
 		switch {
 		case !o.recursive:
 			return err
-		case a.IsOwnHome(ctx, t.Path):
-			return app.WithHint(err, a.Program+" rm -r "+app.ShellWord(string(t.Path)+"/{*,.*}")+" removes its content")
+		case o.IsOwnHome(ctx, t.Path):
+			return app.WithHint(err, o.Program+" rm -r "+app.ShellWord(string(t.Path)+"/{*,.*}")+" removes its content")
 		}
 		return app.WithHint(err, "it stays, and takes no space when it is empty; its content can be removed by those who may")
 	}
@@ -160,13 +157,13 @@ func (o rmOptions) remove(ctx context.Context, a *app.App, t app.Target) error {
 		return err
 	}
 	if !info.IsDir() {
-		return o.removeOne(ctx, a, t.FS, t.Path)
+		return o.removeOne(ctx, t.FS, t.Path)
 	}
 	if !o.recursive {
-		return app.WithHint(pfs.E("paddlectl.rm", t.Path, pfs.IsDir, nil), a.Program+" rm -r "+app.ShellWord(string(t.Path))+" removes it and its content")
+		return app.WithHint(pfs.E("paddlectl.rm", t.Path, pfs.IsDir, nil), o.Program+" rm -r "+app.ShellWord(string(t.Path))+" removes it and its content")
 	}
 	if o.asking.Interactive {
-		return o.removeAsking(ctx, a, t.FS, t.Path)
+		return o.removeAsking(ctx, t.FS, t.Path)
 	}
 	return unlessGone(pfs.RemoveTree(ctx, t.FS, t.Path))
 }
@@ -175,8 +172,8 @@ func (o rmOptions) remove(ctx context.Context, a *app.App, t app.Target) error {
 var errDeclined = errors.New("declined")
 
 // ask returns errDeclined if --interactive is given and the answer is no.
-func (o rmOptions) ask(ctx context.Context, a *app.App, do string, name pfs.Path) error {
-	yes, err := o.asking.May(ctx, a, do, name)
+func (o *rm) ask(ctx context.Context, do string, name pfs.Path) error {
+	yes, err := o.asking.May(ctx, o.App, do, name)
 	if err == nil && !yes {
 		err = errDeclined
 	}
@@ -184,19 +181,19 @@ func (o rmOptions) ask(ctx context.Context, a *app.App, do string, name pfs.Path
 }
 
 // removeOne removes a file, a link or an empty directory.
-func (o rmOptions) removeOne(ctx context.Context, a *app.App, fsys pfs.FileSystem, name pfs.Path) error {
-	if err := o.ask(ctx, a, "remove", name); err != nil {
+func (o *rm) removeOne(ctx context.Context, fsys pfs.FileSystem, name pfs.Path) error {
+	if err := o.ask(ctx, "remove", name); err != nil {
 		return err
 	}
 	return unlessGone(fsys.Remove(ctx, name))
 }
 
 // removeAsking removes the directory dir entry by entry. If an entry stays, so does dir.
-func (o rmOptions) removeAsking(ctx context.Context, a *app.App, fsys pfs.FileSystem, dir pfs.Path) error {
-	if err := o.ask(ctx, a, "enter", dir); err != nil {
+func (o *rm) removeAsking(ctx context.Context, fsys pfs.FileSystem, dir pfs.Path) error {
+	if err := o.ask(ctx, "enter", dir); err != nil {
 		return err
 	}
-	declined, tally := false, cliio.NewTally(a.ReportFailure)
+	declined, tally := false, cliio.NewTally(o.ReportFailure)
 	// Removing yielded entries does not disturb the listing.
 	for e, err := range pfs.Entries(ctx, fsys, dir, nil) {
 		if err != nil {
@@ -206,7 +203,7 @@ func (o rmOptions) removeAsking(ctx context.Context, a *app.App, fsys pfs.FileSy
 		if e.IsDir() {
 			remove = o.removeAsking
 		}
-		switch err := remove(ctx, a, fsys, name); {
+		switch err := remove(ctx, fsys, name); {
 		case err == errDeclined:
 			declined = true
 		case app.HopelessIn(ctx, dir, err):
@@ -214,7 +211,7 @@ func (o rmOptions) removeAsking(ctx context.Context, a *app.App, fsys pfs.FileSy
 		default:
 			tally.Add(err)
 			if err == nil {
-				o.Done(a, app.EventJSON{Event: "deleted", Path: string(name)}, string(name))
+				o.Done(o.App, app.EventJSON{Event: "deleted", Path: string(name)}, string(name))
 			}
 		}
 	}
@@ -224,7 +221,7 @@ func (o rmOptions) removeAsking(ctx context.Context, a *app.App, fsys pfs.FileSy
 	if declined {
 		return errDeclined
 	}
-	return o.removeOne(ctx, a, fsys, dir)
+	return o.removeOne(ctx, fsys, dir)
 }
 
 // unlessGone returns err of a removal, but nil if the entry is gone: an earlier attempt may have
