@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"maps"
 	"os"
@@ -116,11 +117,8 @@ func serveSettings() map[string]cli.Flag {
 
 // parseDatacenters parses the mapping of names to stores. It reports the mistakes in all of them.
 func (f *configFile) parseDatacenters(m *yaml.Node) error {
-	if m.Kind != yaml.MappingNode {
-		return f.file.Errorf(m.Line, "%s: %s where names of datacenters belong, each with its %q", keyDatacenters, strictyaml.KindName(m), keyStore+":")
-	}
 	var wrong []error
-	err := f.file.EachPair(m, nil, func(name string, v *yaml.Node) error {
+	err := f.file.EachPairOf(keyDatacenters, m, `names of datacenters belong, each with its "store:"`, nil, func(name string, v *yaml.Node) error {
 		dc := datacenter{name: name, store: backends.Spec{Dir: filepath.Dir(string(f.file))}}
 		err := f.parseDatacenter(v, &dc)
 		if err == nil {
@@ -136,10 +134,8 @@ func (f *configFile) parseDatacenters(m *yaml.Node) error {
 }
 
 func (f *configFile) parseDatacenter(m *yaml.Node, dc *datacenter) error {
-	if m.Kind != yaml.MappingNode {
-		return f.file.Errorf(m.Line, "datacenter %q: %s where \"store: URL\" belongs", dc.name, strictyaml.KindName(m))
-	}
-	return f.file.EachPair(m, []string{keyStore, keyOptions, keyDir, keyOwners, keyMounts, keyHomeQuota}, func(key string, v *yaml.Node) (err error) {
+	known := []string{keyStore, keyOptions, keyDir, keyOwners, keyMounts, keyHomeQuota}
+	return f.file.EachPairOf(fmt.Sprintf("datacenter %q", dc.name), m, `"store: URL" belongs`, known, func(key string, v *yaml.Node) (err error) {
 		switch key {
 		case keyStore:
 			dc.store.URL, err = f.file.Text(key, v)
@@ -172,10 +168,7 @@ func (f *configFile) parseOwners(v *yaml.Node) (service bool, err error) {
 
 // parseQuota parses the default quota of homes.
 func (f *configFile) parseQuota(m *yaml.Node) (q namespace.Quota, err error) {
-	if m.Kind != yaml.MappingNode {
-		return q, f.file.Errorf(m.Line, "%s: %s where \"bytes: SIZE\" or \"files: N\" belongs", keyHomeQuota, strictyaml.KindName(m))
-	}
-	err = f.file.EachPair(m, []string{"bytes", "files"}, func(key string, v *yaml.Node) error {
+	err = f.file.EachPairOf(keyHomeQuota, m, `"bytes: SIZE" or "files: N" belongs`, []string{"bytes", "files"}, func(key string, v *yaml.Node) error {
 		text, err := f.file.Text(key, v)
 		if err != nil {
 			return err
@@ -197,11 +190,8 @@ func (f *configFile) parseQuota(m *yaml.Node) (q namespace.Quota, err error) {
 
 // parseOptions parses the options of a store. The store checks their names.
 func (f *configFile) parseOptions(m *yaml.Node) (map[string]string, error) {
-	if m.Kind != yaml.MappingNode {
-		return nil, f.file.Errorf(m.Line, "%s: %s where options of the store belong", keyOptions, strictyaml.KindName(m))
-	}
 	options := map[string]string{}
-	err := f.file.EachPair(m, nil, func(key string, v *yaml.Node) (err error) {
+	err := f.file.EachPairOf(keyOptions, m, "options of the store belong", nil, func(key string, v *yaml.Node) (err error) {
 		options[key], err = f.file.Text(key, v)
 		return err
 	})

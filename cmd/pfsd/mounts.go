@@ -1,9 +1,9 @@
 package main
 
 import (
+	"fmt"
 	"strings"
 
-	"github.com/paddlecloud/pfs/cmd/internal/strictyaml"
 	"github.com/paddlecloud/pfs/pfs"
 	"github.com/paddlecloud/pfs/pfs/auth"
 	"github.com/paddlecloud/pfs/pfs/namespace"
@@ -22,10 +22,7 @@ const (
 
 // parseMounts parses the mapping of names to directories of the store.
 func (f *configFile) parseMounts(m *yaml.Node) (mounts []namespace.MappedDir, err error) {
-	if m.Kind != yaml.MappingNode {
-		return nil, f.file.Errorf(m.Line, "%s: %s where names of mapped directories belong, each with its \"path:\" and \"access:\"", keyMounts, strictyaml.KindName(m))
-	}
-	err = f.file.EachPair(m, nil, func(name string, v *yaml.Node) error {
+	err = f.file.EachPairOf(keyMounts, m, `names of mapped directories belong, each with its "path:" and "access:"`, nil, func(name string, v *yaml.Node) error {
 		mount, err := f.parseMount(name, v)
 		mounts = append(mounts, mount)
 		return err
@@ -35,11 +32,8 @@ func (f *configFile) parseMounts(m *yaml.Node) (mounts []namespace.MappedDir, er
 
 func (f *configFile) parseMount(name string, m *yaml.Node) (namespace.MappedDir, error) {
 	mount := namespace.MappedDir{Name: name, ReadOnly: true}
-	if m.Kind != yaml.MappingNode {
-		return mount, f.file.Errorf(m.Line, "mapped directory %q: %s where \"path:\" and \"access:\" belong", name, strictyaml.KindName(m))
-	}
 	listed := false
-	err := f.file.EachPair(m, mountKeys, func(key string, v *yaml.Node) (err error) {
+	err := f.file.EachPairOf(fmt.Sprintf("mapped directory %q", name), m, `"path:" and "access:" belong`, mountKeys, func(key string, v *yaml.Node) (err error) {
 		switch key {
 		case "path":
 			mount.Dir, err = f.parsePath(key, v)
@@ -47,9 +41,8 @@ func (f *configFile) parseMount(name string, m *yaml.Node) (namespace.MappedDir,
 			listed = true
 			mount.Access, err = f.parseAccess(v)
 		case "write":
-			var write bool
-			write, err = f.file.Flag(key, v)
-			mount.ReadOnly = !write
+			mount.ReadOnly, err = f.file.Flag(key, v)
+			mount.ReadOnly = !mount.ReadOnly
 		case "as-user":
 			mount.AsUser, err = f.file.Flag(key, v)
 		}

@@ -25,10 +25,12 @@ func Candidates(app *cli.App, words []string, known Known) []string {
 		words = []string{""}
 	}
 	word := words[len(words)-1]
-	at := reach(app, words[:len(words)-1])
+	at, waiting := reach(app, words[:len(words)-1])
+	command := strings.TrimPrefix(strings.TrimPrefix(at.command(), app.Name), " ")
+	commands := CommandWords(at.last().commands)
 	switch name, value, assigned := strings.Cut(word, "="); {
-	case at.waiting != "":
-		return at.values(known, at.waiting, word)
+	case waiting != "":
+		return at.values(known, waiting, word)
 	case assigned && strings.HasPrefix(name, "--"):
 		var list []string
 		for _, v := range at.values(known, strings.TrimLeft(name, "-"), value) {
@@ -36,93 +38,47 @@ func Candidates(app *cli.App, words []string, known Known) []string {
 		}
 		return list
 	case strings.HasPrefix(word, "-"):
-		return beginning(flagWords(at.flags), word)
-	case at.operands > 0 || len(at.commands) == 0:
-		return beginning(known.Operand(at.command(), at.operands, word), word)
-	case at.action():
-		return beginning(append(CommandWords(at.commands), known.Operand(at.command(), 0, word)...), word)
+		names := at.flagNames()
+		for i, name := range names {
+			names[i] = "--" + name
+		}
+		return beginning(names, word)
+	case len(at.operands) > 0 || len(commands) == 0:
+		return beginning(known.Operand(command, len(at.operands), word), word)
+	case at.last().action:
+		return beginning(append(commands, known.Operand(command, 0, word)...), word)
 	}
-	return beginning(CommandWords(at.commands), word)
+	return beginning(commands, word)
 }
 
-// reached is the state of a command line after some complete words.
-type reached struct {
-	path     []*cli.Command // commands named so far
-	commands []*cli.Command // commands that may follow
-	flags    []cli.Flag     // flags that may follow
-	operands int            // number of operands so far
-	waiting  string         // first name of the flag that needs a value, or ""
-}
-
-// reach walks the words.
-func reach(app *cli.App, words []string) reached {
-	at := reached{commands: app.Commands, flags: app.Flags}
+// reach parses words, whatever they are. waiting is the first name of the flag whose value is the
+// next word, or "".
+func reach(app *cli.App, words []string) (l *commandLine, waiting string) {
+	l = newCommandLine(app)
 	for _, w := range words {
 		switch {
-		case at.waiting != "":
-			at.waiting = ""
-		case strings.HasPrefix(w, "-") && w != "-":
-			at.waiting = waitsForValue(at.flags, w)
-		default:
-			i := slices.IndexFunc(at.commands, func(c *cli.Command) bool { return c.HasName(w) })
-			if i < 0 || at.operands > 0 {
-				at.operands++
-				continue
+		case waiting != "":
+			waiting = ""
+		case isFlag(w):
+			if _, f := l.find(strings.TrimLeft(w, "-")); f != nil && takesValue(f) {
+				waiting = f.Names()[0]
 			}
-			next := at.commands[i]
-			at.path = append(at.path, next)
-			at.flags = append(slices.Clone(next.Flags), app.Flags...)
-			at.commands = next.Subcommands
+		case l.word(w) != nil:
+			l.operands = append(l.operands, w)
 		}
 	}
-	return at
+	return l, waiting
 }
 
 // values returns the candidates for the flag called name.
-func (r reached) values(known Known, name, word string) []string {
-	if g, ok := findFlag(r.flags, name).(*cli.GenericFlag); ok {
+func (l *commandLine) values(known Known, name, word string) []string {
+	_, f := l.find(name)
+	if g, ok := f.(*cli.GenericFlag); ok {
 		if choice, ok := g.Value.(*Choice); ok {
 			return slices.DeleteFunc(beginning(choice.words, word), func(w string) bool { return w == "" })
 		}
 	}
 	return beginning(known.Value(name, word), word)
-}
-
-// command returns the names of the command.
-func (r reached) command() string {
-	var names []string
-	for _, c := range r.path {
-		names = append(names, c.Name)
-	}
-	return strings.Join(names, " ")
-}
-
-// action reports whether the command works without a subcommand.
-func (r reached) action() bool { return len(r.path) > 0 && r.path[len(r.path)-1].Action != nil }
-
-// waitsForValue returns the first name of the flag word if its value is the next word.
-func waitsForValue(flags []cli.Flag, word string) string {
-	name := strings.TrimLeft(word, "-")
-	for _, f := range flags {
-		if dg, ok := f.(cli.DocGenerationFlag); ok && slices.Contains(f.Names(), name) && dg.TakesValue() {
-			return f.Names()[0]
-		}
-	}
-	return ""
-}
-
-// flagWords returns the long names of flags without duplicates, such as --help of command and
-// program.
-func flagWords(flags []cli.Flag) []string {
-	var list []string
-	for _, f := range flags {
-		for _, name := range f.Names() {
-			if word := "--" + name; len(name) > 1 && !slices.Contains(list, word) {
-				list = append(list, word)
-			}
-		}
-	}
-	return list
 }
 
 // CommandWords returns the names of the visible commands.

@@ -28,12 +28,14 @@ type commandLine struct {
 	version  bool
 }
 
+func newCommandLine(app *cli.App) *commandLine {
+	return &commandLine{levels: []*level{{name: app.Name, flags: app.Flags, commands: app.Commands, action: app.Action != nil}}}
+}
+
 // parse parses args, whose first element is the name of the program. urfave/cli parses the values
 // of flags.
 func parse(app *cli.App, args []string) (*commandLine, error) {
-	l := &commandLine{levels: []*level{{
-		name: app.Name, flags: app.Flags, commands: app.Commands, action: app.Action != nil,
-	}}}
+	l := newCommandLine(app)
 	if len(args) == 0 {
 		return l, nil
 	}
@@ -266,10 +268,10 @@ func findFlag(flags []cli.Flag, name string) cli.Flag {
 // flagNames returns the long names of all valid flags.
 func (l *commandLine) flagNames() []string {
 	var names []string
-	for _, v := range l.levels {
+	for _, v := range slices.Backward(l.levels) {
 		for _, f := range v.flags {
 			for _, name := range f.Names() {
-				if len(name) > 1 {
+				if len(name) > 1 && !slices.Contains(names, name) {
 					names = append(names, name)
 				}
 			}

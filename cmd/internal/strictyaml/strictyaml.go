@@ -117,6 +117,15 @@ func (f File) EachPair(m *yaml.Node, known []string, fn func(key string, value *
 	return wrong
 }
 
+// EachPairOf is EachPair for the value m of what, which may not be a mapping: then belongs says what
+// belongs there.
+func (f File) EachPairOf(what string, m *yaml.Node, belongs string, known []string, fn func(key string, value *yaml.Node) error) error {
+	if m.Kind != yaml.MappingNode {
+		return f.Errorf(m.Line, "%s: %s where %s", what, KindName(m), belongs)
+	}
+	return f.EachPair(m, known, fn)
+}
+
 // pair checks the key k and calls fn for it.
 func (f File) pair(k, v *yaml.Node, seen map[string]int, known []string, fn func(key string, value *yaml.Node) error) error {
 	if k.Kind != yaml.ScalarNode {

@@ -13,7 +13,7 @@ import (
 )
 
 func datasetLatestCommand(a *app.App) *cli.Command {
-	var json, quiet bool
+	l := &latestVersion{App: a}
 	return a.NewCommand(app.Spec{
 		Name: "latest", Args: "/pfs/DC/public/dataset/NAME [N]", Least: 1, Most: 2,
 		Summary: "list the versions of a published dataset, or choose the latest",
@@ -28,13 +28,12 @@ The next publication becomes the latest again. Only publishers may choose a vers
 			"paddlectl dataset latest /pfs/dc1/public/dataset/uci_housing 2",
 		},
 		Exits: app.PathExits(cliio.Integrity),
-		Flags: []cli.Flag{app.QuietFlag(&quiet), app.JSONFlag(&json)},
+		Flags: []cli.Flag{app.QuietFlag(&l.quiet), app.JSONFlag(&l.json)},
 		Run: func(ctx context.Context, operands []string) error {
-			dir, err := publicDataset(ctx, a, operands[0])
-			if err != nil {
+			var err error
+			if l.dir, err = publicDataset(ctx, a, operands[0]); err != nil {
 				return err
 			}
-			l := &latestVersion{a: a, dir: dir, json: json, quiet: quiet}
 			if len(operands) == 1 {
 				return l.list(ctx)
 			}
@@ -45,7 +44,7 @@ The next publication becomes the latest again. Only publishers may choose a vers
 
 // latestVersion is one run of dataset latest.
 type latestVersion struct {
-	a           *app.App
+	*app.App
 	dir         transfer.End
 	json, quiet bool
 }
@@ -74,10 +73,10 @@ func (l *latestVersion) list(ctx context.Context) error {
 		return app.WithHint(pfs.Errorf("paddlectl.latest", l.dir.Path, pfs.NotExist, "no complete version is published here"), "paddlectl dataset publish makes one")
 	}
 	latest, broken := dataset.Latest(ctx, l.dir)
-	if err := app.EachOf(ctx, l.a, complete, func(n int) error { return l.tell(ctx, n, n == latest && broken == nil) }); err != nil {
+	if err := app.EachOf(ctx, l.App, complete, func(n int) error { return l.tell(ctx, n, n == latest && broken == nil) }); err != nil {
 		return err
 	}
-	return withHint(ctx, l.a, broken)
+	return withHint(ctx, l.App, broken)
 }
 
 func (l *latestVersion) tell(ctx context.Context, n int, latest bool) error {
@@ -85,14 +84,11 @@ func (l *latestVersion) tell(ctx context.Context, n int, latest bool) error {
 	if err != nil {
 		return err
 	}
-	if l.json {
-		return l.a.JSON(newDatasetVersionJSON(s, n, latest))
-	}
 	mark := ""
 	if latest {
 		mark = "  " + dataset.LatestName
 	}
-	l.a.Printf("%d  %s in %s, %s%s\n", n, app.Count(s.Records, "record", "records"), app.Count(int64(len(s.Shards)), "shard", "shards"), cliio.Size(s.Bytes), mark)
+	l.Show(l.json, newDatasetVersionJSON(s, n, latest), "%d  %s in %s, %s%s\n", n, app.Count(s.Records, "record", "records"), app.Count(int64(len(s.Shards)), "shard", "shards"), cliio.Size(s.Bytes), mark)
 	return nil
 }
 
@@ -104,13 +100,13 @@ func (l *latestVersion) choose(ctx context.Context, number string) error {
 	}
 	s, err := dataset.SetLatest(ctx, l.dir, n)
 	if err != nil {
-		return withHint(ctx, l.a, err)
+		return withHint(ctx, l.App, err)
 	}
 	if l.json {
-		return l.a.JSON(newDatasetVersionJSON(s, n, true))
+		return l.JSON(newDatasetVersionJSON(s, n, true))
 	}
 	if !l.quiet {
-		l.a.Message("%s means version %d now", app.LocalText(l.dir.Path), n)
+		l.Message("%s means version %d now", app.LocalText(l.dir.Path), n)
 	}
 	return nil
 }

@@ -234,7 +234,7 @@ func runShard(ctx context.Context, a *app.App, o *shardOptions, operands []strin
 	case o.read:
 		err = s.read(ctx)
 	default:
-		err = s.print(ctx)
+		err = s.print()
 	}
 	return withHint(ctx, a, err)
 }

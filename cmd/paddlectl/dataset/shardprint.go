@@ -69,7 +69,7 @@ func (s *sharing) tellTail(records int64, tail shard.Tail) {
 }
 
 // print prints the share of the trainer, or of all trainers.
-func (s *sharing) print(ctx context.Context) error {
+func (s *sharing) print() error {
 	if s.o.policy == byOrder {
 		return s.printOrder()
 	}
@@ -86,16 +86,15 @@ func (s *sharing) print(ctx context.Context) error {
 		parts = parts[s.o.who.ID : s.o.who.ID+1]
 	}
 	for _, p := range parts {
-		if err := s.printPart(p); err != nil {
-			return err
-		}
+		s.printPart(p)
 	}
 	return nil
 }
 
-func (s *sharing) printPart(p dataset.Part) error {
+func (s *sharing) printPart(p dataset.Part) {
 	if s.o.json {
-		return s.a.JSON(p)
+		s.a.JSON(p) // an error shows when Out is flushed
+		return
 	}
 	before := ""
 	if s.o.all {
@@ -107,19 +106,14 @@ func (s *sharing) printPart(p dataset.Part) error {
 	for _, span := range p.Spans {
 		s.a.Printf("%s%s\t%d\t%d\n", before, s.a.Name(span.File), span.First, span.Records)
 	}
-	return nil
 }
 
 func (s *sharing) printOrder() error {
 	j, err := s.Position()
-	if err != nil {
-		return err
+	if err == nil {
+		s.a.Show(s.o.json, j, "%d records from cursor %d on in %d steps, %d dropped, %d repeated\n", j.Records, j.Cursor, j.Steps, j.Dropped, j.Repeated)
 	}
-	if s.o.json {
-		return s.a.JSON(j)
-	}
-	s.a.Printf("%d records from cursor %d on in %d steps, %d dropped, %d repeated\n", j.Records, j.Cursor, j.Steps, j.Dropped, j.Repeated)
-	return nil
+	return err
 }
 
 // The files that older training programs read.
@@ -163,9 +157,7 @@ func (s *sharing) writeLists(ctx context.Context) error {
 		return err
 	}
 	for _, l := range lists {
-		if err := s.a.JSON(listJSON{app.InDir(s.o.lists, l.name), len(l.files)}); err != nil {
-			return err
-		}
+		s.a.JSON(listJSON{app.InDir(s.o.lists, l.name), len(l.files)}) // an error shows when Out is flushed
 	}
 	return nil
 }

@@ -82,13 +82,9 @@ func (v *verifying) found(r dataset.ShardReport) {
 	if r.State == dataset.Same && !v.o.verbose {
 		return
 	}
-	if v.o.json {
-		v.a.JSON(shardState{r.Name, string(r.State), r.Why}) // an error appears when Out is flushed
-		return
-	}
 	line := r.Name
 	if r.Why != "" {
 		line += ": " + r.Why
 	}
-	v.a.Printf("%-9s  %s\n", r.State, v.a.Name(line))
+	v.a.Show(v.o.json, shardState{r.Name, string(r.State), r.Why}, "%-9s  %s\n", r.State, v.a.Name(line))
 }

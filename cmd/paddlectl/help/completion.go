@@ -65,11 +65,11 @@ func Candidates(a *app.App, program *cli.App) *cli.Command {
 func candidates(ctx context.Context, a *app.App, program *cli.App, words []string) []string {
 	return cliargs.Candidates(program, words, cliargs.Known{
 		Value: func(name, word string) []string { return values(ctx, a, name, word) },
-		Operand: func(command string, i int, word string) []string {
+		Operand: func(command string, _ int, word string) []string {
 			if command == "" {
 				return nil // of no command
 			}
-			return append(otherWords(a, program, command, i), paths(ctx, a, word)...)
+			return append(otherWords(a, program, command), paths(ctx, a, word)...)
 		},
 	})
 }
@@ -92,7 +92,7 @@ func datacenters(a *app.App) []string {
 }
 
 // otherWords returns the candidates for operands that are not paths.
-func otherWords(a *app.App, program *cli.App, command string, i int) []string {
+func otherWords(a *app.App, program *cli.App, command string) []string {
 	switch command {
 	case "help", "flags":
 		return cliargs.CommandWords(program.Commands)

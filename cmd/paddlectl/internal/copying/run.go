@@ -48,7 +48,7 @@ func Run(ctx context.Context, a *app.App, o *Options, c *Copier, work func(conte
 	stop := t.ShowBar(c == nil)
 	err = work(ctx, t.Job)
 	stop()
-	return t.end(ctx, err)
+	return t.end(err)
 }
 
 // ShowBar shows the progress bar if there is a terminal for it. streams is true if the copied
@@ -92,7 +92,7 @@ func (t *Transferring) fail(ctx context.Context, err error) {
 }
 
 // end prints the totals and returns the error that decides the exit code.
-func (t *Transferring) end(ctx context.Context, err error) error {
+func (t *Transferring) end(err error) error {
 	if t.O.JSON {
 		t.O.summed = true
 		t.App.JSON(t.sums(err))
