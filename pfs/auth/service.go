@@ -159,7 +159,7 @@ func (s *Service) Refresh(ctx context.Context, refresh, remote string) (Tokens, 
 		s.opts.Logger.Warn("refresh refused", "user", r.User, "remote", remote, "err", err)
 		return Tokens{}, removed(op, r.User, pfs.NotExist)
 	}
-	account, err := s.current(op, r.User, r.Generation)
+	account, err := s.accountOfGeneration(op, r.User, r.Generation)
 	if err == nil && !s.opts.Now().Before(r.Expires) {
 		err = pfs.Errorf(op, "", pfs.Unauthenticated, "the session ended at %s: log in again", r.Expires.UTC().Format(time.RFC3339))
 	}
@@ -186,8 +186,9 @@ func (s *Service) note(err error) {
 	}
 }
 
-// current returns the account name if it still has the given generation.
-func (s *Service) current(op, name, generation string) (Account, error) {
+// accountOfGeneration returns the account name. It answers Unauthenticated if the account was removed,
+// or if its password or role has changed since generation.
+func (s *Service) accountOfGeneration(op, name, generation string) (Account, error) {
 	account, err := s.accounts.Get(name)
 	if err != nil {
 		return Account{}, removed(op, name, pfs.Unauthenticated)
@@ -229,7 +230,7 @@ func (s *Service) Verify(ctx context.Context, access string) (Identity, error) {
 	if err != nil {
 		return Identity{}, err
 	}
-	account, err := s.current(op, c.Subject, c.Generation)
+	account, err := s.accountOfGeneration(op, c.Subject, c.Generation)
 	return account.Identity, err
 }
 
@@ -238,7 +239,7 @@ func (s *Service) Sweep(ctx context.Context) (int, error) {
 	const op = "auth.Sweep"
 	now := s.opts.Now()
 	return s.refresh.sweep(ctx, op, now, func(r refreshRecord) bool {
-		_, err := s.current(op, r.User, r.Generation)
+		_, err := s.accountOfGeneration(op, r.User, r.Generation)
 		return err != nil || !now.Before(r.Expires)
 	})
 }

@@ -4,7 +4,7 @@ package cephfs
 
 import "github.com/paddlecloud/pfs/pfs/internal/posix"
 
-// entries returns up to limit entries in the order of the store, and the token of the next page, or
+// entries returns at most limit entries in the order of the store, and the token of the next page, or
 // "" at the end. A token is the directory's inode and a position in the order of the hashes of
 // names. Any process can continue with it, at the price of one page, and it stays valid when
 // entries appear or disappear.

@@ -48,7 +48,7 @@ func (b *block) end() int64 { return b.off + blockSize }
 // read copies bytes of the block at off into p. If ok is false, the block was not read ahead, and
 // the caller must read from the cluster.
 func (a *readAhead) read(ctx context.Context, p []byte, off int64) (n int, ok bool) {
-	b := a.use(off)
+	b := a.acquire(off)
 	if b == nil {
 		return 0, false
 	}
@@ -59,7 +59,7 @@ func (a *readAhead) read(ctx context.Context, p []byte, off int64) (n int, ok bo
 		}
 	case <-ctx.Done():
 	}
-	a.leave(b, n == 0 || off+int64(n) == b.off+int64(b.n))
+	a.release(b, n == 0 || off+int64(n) == b.off+int64(b.n))
 	return n, n > 0
 }
 
@@ -73,11 +73,11 @@ func (a *readAhead) expect(off, n int64) {
 		a.start = off
 	}
 	a.next = off + n
-	if a.closed || off < 0 || !inOrder && (off%pfs.ChunkSize != 0 || n < aheadFrom) && a.has(off) == nil {
+	if a.closed || off < 0 || !inOrder && (off%pfs.ChunkSize != 0 || n < aheadFrom) && a.blockAt(off) == nil {
 		return
 	}
 	for at := off - off%blockSize; at < a.until(off, n); at += blockSize {
-		if a.has(at) == nil && !a.begin(at) {
+		if a.blockAt(at) == nil && !a.begin(at) {
 			return
 		}
 	}
@@ -95,19 +95,19 @@ func (a *readAhead) until(off, n int64) int64 {
 	return min(until, a.f.info.Size)
 }
 
-// use returns the block that contains off, for which the caller must call leave, or nil.
-func (a *readAhead) use(off int64) *block {
+// acquire returns the block that contains off, which the caller releases, or nil.
+func (a *readAhead) acquire(off int64) *block {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	b := a.has(off)
+	b := a.blockAt(off)
 	if b != nil {
 		b.users++
 	}
 	return b
 }
 
-// has returns the block that holds off, or nil. The caller holds a.mu.
-func (a *readAhead) has(off int64) *block {
+// blockAt returns the block that holds off, or nil. The caller holds a.mu.
+func (a *readAhead) blockAt(off int64) *block {
 	for _, b := range a.blocks {
 		if off >= b.off && off < b.end() {
 			return b
@@ -137,14 +137,14 @@ func (a *readAhead) begin(off int64) bool {
 	go func() {
 		b.n, b.err = a.f.readInto(context.Background(), want, off)
 		close(b.done)
-		a.leave(b, b.err != nil)
+		a.release(b, b.err != nil)
 	}()
 	return true
 }
 
-// leave ends the use of a block by one reader. over reports that it has been read to its end, so it
+// release ends the use of a block by one reader. over reports that it has been read to its end, so it
 // is dropped.
-func (a *readAhead) leave(b *block, over bool) {
+func (a *readAhead) release(b *block, over bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	b.users--

@@ -14,9 +14,10 @@
 //
 // # Files
 //
-//	server, slots, body              how a request comes in, waits for a slot, and keeps its pace
+//	server, slots, body, pace        how a request comes in, waits for a slot, and what a slow client may take
 //	login                            tokens
-//	calls, attrcalls, late, dedup    the table of calls, those on attributes, late answers, calls that must not be done twice
+//	calls, attrcalls, lateanswer,    the table of calls, those on attributes, answers that take long,
+//	dedup                            calls that must not be done twice
 //	data, dataanswer, openfiles      chunks that are read and written, and files that stay open between them
 //	opencache                        what stays open between requests: files, uploads, handles
 //	handle, handlecalls              files that clients open with a lease

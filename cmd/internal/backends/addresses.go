@@ -44,7 +44,8 @@ func (r *request) nameNodes() []string {
 	return o.NameNodes
 }
 
-// monitors returns the addresses of the monitors.
+// monitors returns the addresses of the Ceph monitors. One without a port is listed with both
+// default ports.
 func (r *request) monitors() (all []string) {
 	o, err := cephfs.ParseURL(r.url)
 	if err != nil {

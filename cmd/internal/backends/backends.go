@@ -18,7 +18,8 @@ type backend struct {
 	form    string   // its URL, for help texts
 	options []string // names of its options
 
-	// prepare checks everything that can be checked without the store.
+	// prepare checks everything that can be checked without the store, and returns the
+	// function that opens it.
 	prepare func(r *request) (opener, error)
 }
 

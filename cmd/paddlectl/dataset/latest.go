@@ -31,7 +31,7 @@ The next publication becomes the latest again. Only publishers may choose a vers
 		Flags: []cli.Flag{app.QuietFlag(&l.quiet), app.JSONFlag(&l.json)},
 		Run: func(ctx context.Context, operands []string) error {
 			var err error
-			if l.dir, err = publicDataset(ctx, a, operands[0]); err != nil {
+			if l.dir, err = parsePublicDir(ctx, a, operands[0]); err != nil {
 				return err
 			}
 			if len(operands) == 1 {

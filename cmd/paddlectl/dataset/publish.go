@@ -52,7 +52,7 @@ func runPublish(ctx context.Context, a *app.App, o publishOptions, operands []st
 	if err != nil {
 		return err
 	}
-	top, err := publicPlace(ctx, a, s, operands[1:])
+	top, err := publishTarget(ctx, a, s, operands[1:])
 	if err != nil {
 		return err
 	}
@@ -72,29 +72,27 @@ func runPublish(ctx context.Context, a *app.App, o publishOptions, operands []st
 	return tellPublished(a, o, s, p)
 }
 
-// publicPlace returns the directory of the versions of a dataset.
-func publicPlace(ctx context.Context, a *app.App, s *dataset.Dataset, operands []string) (transfer.End, error) {
-	text := ""
+// publishTarget returns the directory for the versions of s: the one that the operand names, or the
+// one of its name in the current datacenter.
+func publishTarget(ctx context.Context, a *app.App, s *dataset.Dataset, operands []string) (transfer.End, error) {
 	if len(operands) > 0 {
-		text = operands[0]
-	} else {
-		conn, err := a.Remotes.Current(ctx)
-		if err != nil {
-			return transfer.End{}, err
-		}
-		text = fmt.Sprintf("/pfs/%s/public/dataset/%s", conn.Entry.Name, s.Name)
+		return parsePublicDir(ctx, a, operands[0])
 	}
-	return publicDataset(ctx, a, text)
+	conn, err := a.Remotes.Current(ctx)
+	if err != nil {
+		return transfer.End{}, err
+	}
+	return parsePublicDir(ctx, a, fmt.Sprintf("/pfs/%s/public/dataset/%s", conn.Entry.Name, s.Name))
 }
 
-// publicDataset returns the directory of the public dataset that an operand names.
-func publicDataset(ctx context.Context, a *app.App, text string) (transfer.End, error) {
-	op, err := a.ParseOperand(text)
+// parsePublicDir returns the directory of the public dataset that the operand names.
+func parsePublicDir(ctx context.Context, a *app.App, operand string) (transfer.End, error) {
+	op, err := a.ParseOperand(operand)
 	if err != nil {
 		return transfer.End{}, err
 	}
 	if op.Side != app.Remote || !app.IsPublicDataset(op.Path) {
-		return transfer.End{}, cliargs.Usagef("%q cannot be a public dataset: /pfs/DC/public/dataset/NAME is needed", text)
+		return transfer.End{}, cliargs.Usagef("%q cannot be a public dataset: /pfs/DC/public/dataset/NAME is needed", operand)
 	}
 	return a.End(ctx, op)
 }

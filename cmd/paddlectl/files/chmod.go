@@ -136,7 +136,7 @@ type modeChange func(info pfs.Info) fs.FileMode
 // this is the usual one.
 const usualMask fs.FileMode = 0o022
 
-// modeClasses are the bits of the letters before an operator.
+// modeClasses are the bits of the classes user, group, others and all.
 var modeClasses = map[rune]fs.FileMode{'u': 0o700, 'g': 0o070, 'o': 0o007, 'a': 0o777}
 
 // parseMode reads an octal or a symbolic mode, such as "u+rwX,go-w".
@@ -144,7 +144,7 @@ func parseMode(text string) (modeChange, error) {
 	if text != "" && strings.Trim(text, "0123456789") == "" {
 		bits, err := strconv.ParseUint(text, 8, 32)
 		if err != nil || bits > 0o777 {
-			return nil, cliargs.Usagef("mode %s: an octal number up to 777 is needed", text)
+			return nil, cliargs.Usagef("mode %q: an octal number up to 777 is needed", text)
 		}
 		return func(pfs.Info) fs.FileMode { return fs.FileMode(bits) }, nil
 	}

@@ -270,8 +270,8 @@ func (a *App) trustLine(e config.Entry, pin *client.PinError) string {
 	return "if its administrator confirms the new one: " + a.loginTo(e) + " --fingerprint " + pin.Shown
 }
 
-// LoginHint adds the hint to an error about the login at the service of e, whatever path the
-// error names. The service's message contains how long it refuses further attempts.
+// LoginHint adds to an error of a login at the service of e what the user can do about it. The
+// path in such an error need not be one of that service.
 func (a *App) LoginHint(err error, e config.Entry) error {
 	var pin *client.PinError
 	switch kind := pfs.KindOf(err); {
@@ -287,7 +287,7 @@ func (a *App) LoginHint(err error, e config.Entry) error {
 	case kind == pfs.Unauthenticated:
 		return WithHint(err, a.loginTo(e))
 	case kind == pfs.Limit:
-		return WithHint(err, "")
+		return WithHint(err, "") // the service's message says how long to wait
 	}
 	return err
 }
