@@ -99,7 +99,8 @@ func parsePublicDir(ctx context.Context, a *app.App, operand string) (transfer.E
 
 // copyShards copies the shards.
 func copyShards(ctx context.Context, a *app.App, pairs iter.Seq2[transfer.Pair, error]) error {
-	o := &copying.Options{Retries: copying.ForAMinute, Parallel: transfer.DefaultParallel, Quiet: true, NoClobber: true}
+	o := copying.SimpleCopy()
+	o.Quiet, o.NoClobber = true, true
 	return copying.Run(ctx, a, o, nil, func(ctx context.Context, job *transfer.Job) error { return job.CopyAll(ctx, pairs) })
 }
 

@@ -36,9 +36,9 @@ deletions than --max-delete allows. --force allows the first two.`,
 		},
 		Exits: app.PathExits(cliio.Integrity),
 		Flags: append([]cli.Flag{
-			&cli.BoolFlag{Name: "delete", Usage: "remove from DEST what SRC does not have", Destination: &o.Mirroring},
+			&cli.BoolFlag{Name: "delete", Usage: "remove from DEST what SRC does not have", Destination: &o.Delete},
 			&cli.Int64Flag{Name: "max-delete", Usage: "with --delete: change nothing if more than `N` files would be removed", Value: copying.Unlimited, DefaultText: "any number", Destination: &o.MaxDelete},
-			&cli.BoolFlag{Name: "force", Usage: "with --delete: allow an SRC without files, and a DEST that is a home or another root", Destination: &o.Force},
+			&cli.BoolFlag{Name: "force", Usage: "with --delete: allow an SRC without files, and a DEST that is a home or another root", Destination: &o.DeleteAll},
 		}, o.Flags()...),
 		Run: func(ctx context.Context, operands []string) error {
 			return copying.Summed(a, o, runSync(ctx, a, o, operands))
@@ -54,7 +54,7 @@ func runSync(ctx context.Context, a *app.App, o *copying.Options, operands []str
 	}
 	from, to := ops[0], ops[1]
 	switch {
-	case !o.Mirroring && (o.Force || o.MaxDelete != copying.Unlimited):
+	case !o.Delete && (o.DeleteAll || o.MaxDelete != copying.Unlimited):
 		return cliargs.Usagef("--force and --max-delete need --delete")
 	case o.MaxDelete < 0:
 		return cliargs.Usagef("--max-delete %d: a number from 0 up is needed", o.MaxDelete)
@@ -89,7 +89,7 @@ func runSync(ctx context.Context, a *app.App, o *copying.Options, operands []str
 
 // checkRoot refuses to mirror into a root or a home, which may hold all data of somebody.
 func checkRoot(o *copying.Options, a *app.App, side app.Side, t copying.Target) error {
-	if !o.Mirroring || o.Force || !t.IsDir {
+	if !o.Delete || o.DeleteAll || !t.IsDir {
 		return nil
 	}
 	if refused := side == app.Remote && app.IsRoot(t.End.Path) || side == app.Local && isRoot(&a.Local, t.End); !refused {

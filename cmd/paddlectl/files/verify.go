@@ -15,16 +15,9 @@ import (
 	"github.com/urfave/cli/v2"
 )
 
-type verifyOptions struct {
-	copying.Options
-
-	algorithm string
-	kept      bool
-}
-
 // Verify returns the command verify.
 func Verify(a *app.App) *cli.Command {
-	o := &verifyOptions{Options: copying.Options{Retries: copying.ForAMinute}}
+	o := &copying.Options{Retries: copying.ForAMinute}
 	return a.NewCommand(app.Spec{
 		Name: "verify", Args: "A B", Least: 2, Most: 2,
 		Summary: "compare files or directories by digest",
@@ -43,18 +36,18 @@ from an intact source.`,
 		},
 		Exits: app.PathExits(cliio.Integrity),
 		Flags: []cli.Flag{
-			&cli.BoolFlag{Name: "kept", Usage: "trust stored digests, and read only files without one", Destination: &o.kept},
-			&cli.GenericFlag{Name: "algorithm", Usage: "compare by `NAME`: blake3, or the faster xxh3, which detects accidents but not fraud", DefaultText: "blake3, with --kept xxh3", Value: cliargs.OneOf(&o.algorithm, digest.BLAKE3, digest.XXH3)},
-			&cli.GenericFlag{Name: "include", Usage: "compare what matches `PATTERN`; the last matching --include or --exclude decides", Value: &copying.RuleFlag{Rules: &o.Rules}},
-			&cli.GenericFlag{Name: "exclude", Usage: "leave out what matches `PATTERN`; excluded directories are not entered", Value: &copying.RuleFlag{Rules: &o.Rules, Exclude: true}},
+			&cli.BoolFlag{Name: "kept", Usage: "trust stored digests, and read only files without one", Destination: &o.Kept},
+			&cli.GenericFlag{Name: "algorithm", Usage: "compare by `NAME`: blake3, or the faster xxh3, which detects accidents but not fraud", DefaultText: "blake3, with --kept xxh3", Value: cliargs.OneOf(&o.Algorithm, digest.BLAKE3, digest.XXH3)},
+			&cli.GenericFlag{Name: "include", Usage: "compare what matches `PATTERN`; the last matching --include or --exclude decides", Value: &copying.RuleFlag{Rules: &o.Filter}},
+			&cli.GenericFlag{Name: "exclude", Usage: "leave out what matches `PATTERN`; excluded directories are not entered", Value: &copying.RuleFlag{Rules: &o.Filter, Exclude: true}},
 			&cli.BoolFlag{Name: "links", Usage: "compare the targets of links, do not follow them", Destination: &o.Links},
 			&cli.IntFlag{Name: "parallel", Aliases: []string{"j", "jobs"}, Usage: "compare `N` pairs of files at once", Value: transfer.DefaultParallel, Destination: &o.Parallel},
 			&cli.BoolFlag{Name: "verbose", Aliases: []string{"v"}, Usage: "also print what is the same, with its digest", Destination: &o.Verbose},
 			app.JSONFlag(&o.JSON),
 		},
 		Run: func(ctx context.Context, operands []string) error {
-			v := &verification{Transferring: copying.Transferring{App: a, O: &o.Options, Start: a.Now()}}
-			return v.end(v.run(ctx, o, operands))
+			v := &verification{Transferring: copying.Transferring{App: a, O: o, Start: a.Now()}}
+			return v.end(v.run(ctx, operands))
 		},
 	})
 }
@@ -64,9 +57,10 @@ type verification struct {
 	copying.Transferring
 }
 
-func (v *verification) run(ctx context.Context, o *verifyOptions, operands []string) error {
-	if o.kept && o.algorithm == digest.BLAKE3 {
-		return cliargs.Usagef("--kept and --algorithm %s contradict each other: stored digests are %s", o.algorithm, digest.XXH3)
+func (v *verification) run(ctx context.Context, operands []string) error {
+	o := v.O
+	if o.Kept && o.Algorithm == digest.BLAKE3 {
+		return cliargs.Usagef("--kept and --algorithm %s contradict each other: stored digests are %s", o.Algorithm, digest.XXH3)
 	}
 	if err := o.Check(); err != nil {
 		return err
@@ -76,8 +70,7 @@ func (v *verification) run(ctx context.Context, o *verifyOptions, operands []str
 		return err
 	}
 	opts := o.Job(v.App)
-	opts.Totals = v.HasBar(false)
-	opts.Algorithm, opts.Kept, opts.Events = o.algorithm, o.kept, v.event
+	opts.Totals, opts.Events = v.HasBar(false), v.event
 	if v.Job, err = transfer.New(opts); err != nil {
 		return err
 	}

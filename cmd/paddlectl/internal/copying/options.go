@@ -16,22 +16,20 @@ import (
 
 // Options are the common options of cp, sync and file.
 type Options struct {
-	DryRun, Verbose, Quiet, JSON bool
-	NoClobber, update            bool
-	noPreserve, Links, skipLinks bool
-	quick, checksum              bool
-	preserve, archive            bool
-	Recursive, Parents           bool
-	Mirroring, Force             bool
-	MaxDelete                    int64
+	transfer.Options // those that a flag sets directly
 
-	Asking   app.Asking // of cp
-	Rules    []transfer.Rule
-	Parallel int
-	Retries  int
-	bwlimit  cliio.SizeFlag
+	Verbose, Quiet, JSON bool
+	NoClobber, update    bool
+	Links, skipLinks     bool
+	checksum             bool
+	preserve, archive    bool
+	Recursive            bool
 
-	summed bool // the last line of --json was printed
+	Asking  app.Asking // of cp
+	Retries int
+	bwlimit cliio.SizeFlag
+
+	summed bool // the last line of --json was written
 }
 
 // ForAMinute means that --retries is not given.
@@ -52,15 +50,15 @@ func (o *Options) Budget(ctx context.Context, a *app.App) context.Context {
 // Flags are the flags of cp and sync.
 func (o *Options) Flags() []cli.Flag {
 	return []cli.Flag{
-		&cli.GenericFlag{Name: "include", Usage: "copy what matches `PATTERN`; the last matching --include or --exclude decides", Value: &RuleFlag{Rules: &o.Rules}},
-		&cli.GenericFlag{Name: "exclude", Usage: "leave out what matches `PATTERN` (*.tmp, logs/, data/**/raw); excluded directories are not entered", Value: &RuleFlag{Rules: &o.Rules, Exclude: true}},
+		&cli.GenericFlag{Name: "include", Usage: "copy what matches `PATTERN`; the last matching --include or --exclude decides", Value: &RuleFlag{Rules: &o.Filter}},
+		&cli.GenericFlag{Name: "exclude", Usage: "leave out what matches `PATTERN` (*.tmp, logs/, data/**/raw); excluded directories are not entered", Value: &RuleFlag{Rules: &o.Filter, Exclude: true}},
 		&cli.BoolFlag{Name: "dry-run", Usage: "change nothing, print what would be done", Destination: &o.DryRun},
 		&cli.BoolFlag{Name: "no-clobber", Aliases: []string{"n"}, Usage: "do not replace files that exist", Destination: &o.NoClobber},
 		&cli.BoolFlag{Name: "update", Aliases: []string{"u"}, Usage: "replace only files that are older than the source", Destination: &o.update},
-		&cli.BoolFlag{Name: "quick", Usage: "compare size and time, not digests", Destination: &o.quick},
+		&cli.BoolFlag{Name: "quick", Usage: "compare size and time, not digests", Destination: &o.Quick},
 		&cli.BoolFlag{Name: "checksum", Usage: "compare size and digest (the default)", Destination: &o.checksum},
 		&cli.BoolFlag{Name: "preserve", Aliases: []string{"p"}, Usage: "keep times and modes (the default), but not owners", Destination: &o.preserve},
-		&cli.BoolFlag{Name: "no-preserve", Usage: "give copies the current time and the mode 0644, not those of the source", Destination: &o.noPreserve},
+		&cli.BoolFlag{Name: "no-preserve", Usage: "give copies the current time and the mode 0644, not those of the source", Destination: &o.NewTime},
 		&cli.BoolFlag{Name: "links", Usage: "copy links as links, do not follow them", Destination: &o.Links},
 		&cli.BoolFlag{Name: "archive", Aliases: []string{"a"}, Usage: "--recursive --preserve and, without --skip-links, --links", Destination: &o.archive},
 		&cli.BoolFlag{Name: "skip-links", Usage: "leave links out", Destination: &o.skipLinks},
@@ -92,7 +90,7 @@ func (o *Options) Check() error {
 		o.Recursive, o.preserve, o.Links = true, true, !o.skipLinks
 	}
 	switch {
-	case o.preserve && o.noPreserve:
+	case o.preserve && o.NewTime:
 		return cliargs.Usagef("--preserve and --no-preserve contradict each other")
 	case o.NoClobber && o.update:
 		return cliargs.Usagef("--no-clobber and --update contradict each other")
@@ -100,7 +98,7 @@ func (o *Options) Check() error {
 		return cliargs.Usagef("--links and --skip-links contradict each other")
 	case o.Quiet && o.Verbose:
 		return cliargs.Usagef("--quiet and --verbose contradict each other")
-	case o.quick && o.checksum:
+	case o.Quick && o.checksum:
 		return cliargs.Usagef("--quick and --checksum contradict each other")
 	case o.Parallel < 1 || o.Parallel > 256:
 		return cliargs.Usagef("--parallel %d: a number from 1 to 256 is needed", o.Parallel)
@@ -112,20 +110,8 @@ func (o *Options) Check() error {
 
 // Job returns the options for package transfer.
 func (o *Options) Job(a *app.App) transfer.Options {
-	t := transfer.Options{
-		Origin:         origin(),
-		Quick:          o.quick,
-		Filter:         o.Rules,
-		Delete:         o.Mirroring,
-		DeleteAll:      o.Force,
-		MaxDelete:      o.deletions(),
-		Parents:        o.Parents,
-		NewTime:        o.noPreserve,
-		NewMode:        o.noPreserve,
-		DryRun:         o.DryRun,
-		Parallel:       o.Parallel,
-		BytesPerSecond: o.bwlimit.Bytes,
-	}
+	t := o.Options
+	t.Origin, t.MaxDelete, t.NewMode, t.BytesPerSecond = origin(), o.deletions(), o.NewTime, o.bwlimit.Bytes
 	switch {
 	case o.NoClobber:
 		t.Overwrite = transfer.NoReplace
@@ -168,5 +154,5 @@ func (o *Options) deletions() int64 {
 
 // SimpleCopy returns the options of file put and file get.
 func SimpleCopy() *Options {
-	return &Options{Recursive: true, Parallel: transfer.DefaultParallel, Retries: ForAMinute}
+	return &Options{Recursive: true, Retries: ForAMinute, Options: transfer.Options{Parallel: transfer.DefaultParallel}}
 }
