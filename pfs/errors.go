@@ -121,9 +121,9 @@ type Error struct {
 	Err  error // cause, in the words of the layer below; may be nil
 }
 
-// Errorf makes an Error whose cause is a formatted message; %w wraps as in fmt.Errorf. The
-// message helps a user: it names the thing, the place and the way out. It does not repeat Path
-// or the Kind's text.
+// Errorf makes an Error whose cause is a formatted message; %w wraps as in fmt.Errorf. The message
+// helps a user: it names the thing, the place and what to do. It does not repeat Path or the Kind's
+// text.
 func Errorf(op string, name Path, kind Kind, format string, args ...any) error {
 	return &Error{Op: op, Path: name, Kind: kind, Err: fmt.Errorf(format, args...)}
 }
@@ -272,7 +272,7 @@ type OverQuota struct {
 	Staged int64
 }
 
-// Error states the limit, what is left of it, and the way out.
+// Error states the limit, the remaining quota, and what to do.
 func (q *OverQuota) Error() string {
 	amount, limit := size, size(q.Limit)
 	if q.Files {

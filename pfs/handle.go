@@ -71,7 +71,7 @@ type Handle interface {
 	// Sync returns when everything written survives a crash of the store.
 	Sync(ctx context.Context) error
 
-	// Stat describes the file as it is now. Info.Name is the name it was opened by.
+	// Stat describes the file in its current state. Info.Name is the name it was opened by.
 	Stat(ctx context.Context) (Info, error)
 
 	// SetAttr sets the attributes of attrs that mask selects, as AttrSetter does.

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// Mount places a tree in a larger one: the path At stands for Dir of FS.
+// Mount places a tree in a larger one: the path At is Dir of FS.
 type Mount struct {
 	At  Path
 	FS  FileSystem
@@ -70,7 +70,7 @@ func (d *mountDirs) refuse(op string, name Path) error {
 		return E(op, name, ReadOnly, nil)
 	}
 	if _, ok := d.children[name.Parent()]; ok {
-		return Errorf(op, name, ReadOnly, "nothing can be made in %s", name.Parent())
+		return Errorf(op, name, ReadOnly, "nothing can be created in %s", name.Parent())
 	}
 	return E(op, name, NotExist, nil)
 }

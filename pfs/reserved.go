@@ -10,8 +10,8 @@ import (
 const (
 	TempPrefix = ".pfs-"
 
-	// StagedPrefix begins the name of an upload. HASH-ID follows, where HASH is 16 hexadecimal digits
-	// that stand for the name of the target, and ID is one that ValidID accepts.
+	// StagedPrefix begins the name of an upload. HASH-ID follows, where HASH is 16 hexadecimal
+	// digits of a hash of the target's name, and ID satisfies ValidID.
 	StagedPrefix = TempPrefix + "up-"
 
 	// BatchPrefix begins the name of an upload of a batch. TIME-ID follows, where TIME is the time in

@@ -18,7 +18,7 @@ var (
 	_ io.ReaderAt   = (*Reader)(nil)
 )
 
-// NewReader returns a Reader of f that gives up when ctx is done. The caller closes f.
+// NewReader returns a Reader of f whose calls end when ctx is done. The caller closes f.
 func NewReader(ctx context.Context, f File) *Reader { return &Reader{ctx: ctx, f: f} }
 
 // Size returns the length of the file in bytes.

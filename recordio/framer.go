@@ -46,7 +46,7 @@ type framer struct {
 	dialect Dialect
 	num     int64 // of the next chunk
 	give    bool  // whether chunks own their bytes; otherwise the window does
-	budget  int64 // bytes that the search for a chunk behind damage may still hash
+	budget  int64 // bytes that the search for a chunk after damage may still hash
 }
 
 // next reads the next chunk into c. It returns io.EOF or an error that ends the scan; damage that

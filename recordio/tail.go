@@ -11,7 +11,7 @@ import (
 // Tail describes the end of a file.
 type Tail struct {
 	End     int64 // end of the last intact chunk; writing can continue here
-	Torn    int64 // bytes behind End: a chunk that was not completely written
+	Torn    int64 // bytes after End: an incomplete chunk
 	Chunks  int64 // before End, including those without records
 	Records int64 // in these chunks, according to their headers
 }

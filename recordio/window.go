@@ -17,7 +17,7 @@ type window struct {
 	buf        []byte
 	start, end int   // buf[start:end] has been read and not discarded
 	off        int64 // of buf[start] in the file
-	err        error // error of r behind buf[:end]; io.EOF at the end
+	err        error // error of r after buf[:end]; io.EOF at the end
 	hint       int   // how much the caller is going to peek at, in steps
 }
 

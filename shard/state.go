@@ -28,5 +28,5 @@ func (s State) Check(fingerprint string, shuffle Shuffle, records int64) error {
 }
 
 func beyond(cursor, records int64) error {
-	return fmt.Errorf("%w: it stands at %d and there are %d records", ErrCursor, cursor, records)
+	return fmt.Errorf("%w: it is at %d, but there are %d records", ErrCursor, cursor, records)
 }

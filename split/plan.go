@@ -86,5 +86,5 @@ func (p Plan) named(pattern Pattern) (Plan, error) {
 }
 
 func wrongCount(want, got int64) error {
-	return fmt.Errorf("%w: %d were announced and %d came: count again", ErrCount, want, got)
+	return fmt.Errorf("%w: %d were announced, but there are %d: count again", ErrCount, want, got)
 }

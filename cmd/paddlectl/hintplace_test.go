@@ -10,7 +10,7 @@ import (
 	"github.com/paddlecloud/pfs/pfs"
 )
 
-// TestMisspeltPlaces checks the way out where the part of a path that nobody can make is
+// TestMisspeltPlaces checks the hint where the part of a path that nobody can make is
 // misspelt.
 func TestMisspeltPlaces(t *testing.T) {
 	t.Chdir(t.TempDir())

@@ -336,7 +336,7 @@ func (f fullOf) WriteBatch(_ context.Context, entries []pfs.BatchEntry) []error 
 	return errs
 }
 
-// TestFullStore names each file that was not copied, and the way out once.
+// TestFullStore names each file that was not copied, and gives the hint once.
 func TestFullStore(t *testing.T) {
 	t.Chdir(t.TempDir())
 	for _, name := range []string{"a", "b", "c"} {

@@ -96,7 +96,7 @@ func TestFullStoreLeavesNothing(t *testing.T) {
 		t.Errorf("there is %q, want nothing", names)
 	}
 	if n, _, err := fsys.Sweep(t.Context(), home, 0); n != 0 || err != nil {
-		t.Errorf("%d staged writes were left (%v)", n, err)
+		t.Errorf("%d uploads were left (%v)", n, err)
 	}
 }
 
@@ -117,7 +117,7 @@ func TestSetThatCannotBeCompletedIsTakenBack(t *testing.T) {
 		t.Errorf("there is %q, want nothing", names)
 	}
 	if n, _, err := fsys.Sweep(t.Context(), home, 0); n != 0 || err != nil {
-		t.Errorf("%d staged writes were left (%v)", n, err)
+		t.Errorf("%d uploads were left (%v)", n, err)
 	}
 }
 
@@ -135,7 +135,7 @@ func TestInterruptedSplitLeavesNothing(t *testing.T) {
 		t.Errorf("there is %q, want nothing", names)
 	}
 	if n, _, err := fsys.Sweep(t.Context(), home, 0); n != 0 || err != nil {
-		t.Errorf("%d staged writes were left (%v)", n, err)
+		t.Errorf("%d uploads were left (%v)", n, err)
 	}
 }
 

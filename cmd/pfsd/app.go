@@ -87,7 +87,7 @@ func operands(c *cli.Context, names ...string) ([]string, error) {
 	case len(args) < len(names):
 		return nil, cliargs.Usagef("%s is missing", names[len(args)])
 	case len(args) > len(names):
-		return nil, cliargs.Usagef("what is %q for?", args[len(names)])
+		return nil, cliargs.Usagef("unexpected argument %q", args[len(names)])
 	}
 	return args, nil
 }

@@ -13,7 +13,7 @@ import (
 )
 
 const (
-	// summaryEvery is the time between two lines for somebody at a terminal.
+	// summaryEvery is the time between two lines on a terminal.
 	summaryEvery = time.Second
 	// summaryUsers is the maximum number of users in a line.
 	summaryUsers = 3

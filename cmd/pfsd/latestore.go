@@ -20,7 +20,7 @@ const (
 // openStore opens the store of a datacenter.
 type openStore func(ctx context.Context) (backends.Store, error)
 
-// lateStore stands for a store that did not answer when the service started. It is opened in the
+// lateStore replaces a store that did not answer when the service started. It is opened in the
 // background; until then every operation returns Unavailable, and afterwards goes to the store. It
 // is safe for concurrent use.
 type lateStore struct {

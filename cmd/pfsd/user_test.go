@@ -154,7 +154,7 @@ func TestUserAddTellsOfANewDirectory(t *testing.T) {
 	data := filepath.Join(t.TempDir(), "data")
 	const added = "pfsd: added ann: role user, HDFS user ann, uid 20000, gid 20000\n"
 	first := mustRun(t, goodPassword, "user", "add", "ann", "--data", data, "--password-stdin")
-	if want := "pfsd: made " + data + ": it was not there\n" + added; first.stderr != want {
+	if want := "pfsd: created " + data + ", which did not exist\n" + added; first.stderr != want {
 		t.Errorf("stderr %q, want %q", first.stderr, want)
 	}
 	second := mustRun(t, goodPassword, "user", "add", "bob", "--data", data, "--password-stdin")

@@ -62,7 +62,7 @@ func (m *Main) userAdd(c *cli.Context, n auth.NewAccount) error {
 		return err
 	}
 	if !there {
-		m.printer.Message("made %s: it was not there", dir)
+		m.printer.Message("created %s, which did not exist", dir)
 	}
 	made, err := accounts.Add(c.Context, n)
 	if err != nil {

@@ -39,8 +39,8 @@ func kindOf(err error) pfs.Kind {
 	return pfs.KindOf(err)
 }
 
-// fail makes err, which an afero.Fs returned, an error about name; nil,
-// io.EOF and errors of this package stay as they are.
+// fail makes err, which an afero.Fs returned, an error about name. It does not change nil, io.EOF
+// and errors of this package.
 func fail(op string, name pfs.Path, err error) error {
 	if _, ok := err.(*pfs.Error); ok || err == nil || err == io.EOF {
 		return err

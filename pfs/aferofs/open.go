@@ -26,7 +26,7 @@ func (s *store) Open(ctx context.Context, name pfs.Path) (pfs.File, error) {
 	case fi.IsDir():
 		return nil, pfs.E(op, name, pfs.IsDir, nil)
 	case fi.Mode()&fs.ModeType != 0:
-		return nil, pfs.Errorf(op, name, pfs.Unsupported, "a device, pipe or socket, which has no content of its own")
+		return nil, pfs.Errorf(op, name, pfs.Unsupported, "a device, pipe or socket, which has no content")
 	}
 	f, err := s.afs.Open(nameOf(name))
 	if err != nil {

@@ -97,7 +97,7 @@ func TestStagedWriteOfARenamedDirectory(t *testing.T) {
 	w.Close(ctx)
 	again, err := fsys.Create(ctx, "/moved/f", pfs.CreateOptions{ID: id, Reopen: true})
 	if err != nil || !again.Resumed() {
-		t.Fatalf("the staged write did not go along with its directory: %v", err)
+		t.Fatalf("the upload did not go along with its directory: %v", err)
 	}
 	if _, err := again.Commit(ctx, pfs.CommitOptions{Size: 7}); err != nil {
 		t.Fatal(err)

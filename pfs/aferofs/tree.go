@@ -141,7 +141,7 @@ func (t *tree) SymlinkIfPossible(oldname, newname string) error {
 	})
 }
 
-// ReadlinkIfPossible returns where a link leads, as it is written.
+// ReadlinkIfPossible returns the unresolved target of a link.
 func (t *tree) ReadlinkIfPossible(name string) (target string, err error) {
 	err = t.on("readlink", name, func(p pfs.Path) error {
 		info, err := t.fsys.Stat(t.ctx, p)

@@ -12,7 +12,7 @@ import (
 // staging is a file that Close publishes.
 type staging struct {
 	w      pfs.Staged
-	commit pfs.CommitOptions // the size is that of the file now; all that is staged behind it is zero
+	commit pfs.CommitOptions // the size is the current one; all staged bytes after it are zero
 	name   string
 	began  time.Time
 	err    error // of the first write that failed

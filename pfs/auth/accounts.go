@@ -127,7 +127,7 @@ func (a *Accounts) look() {
 func (a *Accounts) complain(err error) {
 	if text := err.Error(); text != a.trouble {
 		a.trouble = text
-		a.opts.Logger.Error("accounts file not usable, going on with what was read last", "file", a.path, "err", err)
+		a.opts.Logger.Error("accounts file not usable: the last valid version stays in use", "file", a.path, "err", err)
 	}
 }
 

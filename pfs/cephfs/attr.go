@@ -41,7 +41,7 @@ func changeOf(op string, name pfs.Path, mask pfs.AttrMask, attrs pfs.Attrs) (ch 
 		return ch, err
 	}
 	if mask&pfs.AttrReplication != 0 {
-		return ch, pfs.Errorf(op, name, pfs.Unsupported, "the number of copies is that of the pool")
+		return ch, pfs.Errorf(op, name, pfs.Unsupported, "the pool determines the replication")
 	}
 	if mask&pfs.AttrMode != 0 {
 		bits := unixmode.Permissions(attrs.Mode)
@@ -77,7 +77,7 @@ func changeOf(op string, name pfs.Path, mask pfs.AttrMask, attrs pfs.Attrs) (ch 
 func number(op string, name pfs.Path, owner string) (uint32, error) {
 	n, err := strconv.ParseUint(owner, 10, 32)
 	if err != nil {
-		return 0, pfs.Errorf(op, name, pfs.Invalid, "owner %.80q: a CephFS knows users and groups by their numbers only", owner)
+		return 0, pfs.Errorf(op, name, pfs.Invalid, "owner %.80q: a CephFS knows users and groups only by number", owner)
 	}
 	return uint32(n), nil
 }

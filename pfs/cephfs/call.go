@@ -161,7 +161,7 @@ func timedOut(ctx context.Context) error {
 }
 
 // errAbandoned ends an abandoned operation.
-var errAbandoned = errors.New("nobody waits for this any more")
+var errAbandoned = errors.New("the caller no longer waits")
 
 // undo returns a call for the steps of c that must be done even if c was abandoned.
 func (c *call) undo() *call {

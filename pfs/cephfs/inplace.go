@@ -159,7 +159,7 @@ func (e *inPlace) changed(ctx context.Context, op string, what func(c *call, h *
 	})
 }
 
-// Stat describes the file as it is now.
+// Stat describes the file in its current state.
 func (e *inPlace) Stat(ctx context.Context) (pfs.Info, error) {
 	const op = "cephfs.Handle.Stat"
 	if err := e.Check(ctx, op, 0); err != nil {
@@ -206,7 +206,7 @@ func (e *inPlace) Close(ctx context.Context) error {
 	}
 }
 
-// ReadAt reads the file as it is now.
+// ReadAt reads the current content of the file.
 func (e *inPlace) ReadAt(ctx context.Context, p []byte, off int64) (int, error) {
 	const op = "cephfs.Handle.ReadAt"
 	if err := e.Check(ctx, op, pfs.OpenRead); err != nil {

@@ -40,7 +40,7 @@ func (c *Client) copyGroup(ctx context.Context, files []pfs.BatchCopy, group []i
 		err = c.send(ctx, m, c.replyTo(m, &reply, nil))
 	}
 	if err == nil && len(reply.Digests) != len(group) {
-		err = pfs.Errorf(op, "", pfs.Other, "the service answered %d digests when asked for %d", len(reply.Digests), len(group))
+		err = pfs.Errorf(op, "", pfs.Other, "the service returned %d digests instead of %d", len(reply.Digests), len(group))
 	}
 	for k, i := range group {
 		if err != nil {

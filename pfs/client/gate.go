@@ -42,7 +42,7 @@ type gate struct {
 	mu    sync.Mutex
 	limit int // 0 if unknown
 	used  int
-	freed chan struct{} // closed when somebody leaves; nil if nobody waits
+	freed chan struct{} // closed when a request ends; nil if none waits
 }
 
 func (g *gate) set(limit string) {

@@ -190,7 +190,7 @@ func (h *handle) Sync(ctx context.Context) error {
 	return h.sync(ctx, op, wire.CallHandleSync)
 }
 
-// Stat describes the file as it is now.
+// Stat describes the file in its current state.
 func (h *handle) Stat(ctx context.Context) (pfs.Info, error) {
 	const op = "client.Handle.Stat"
 	if err := h.check(ctx, op, 0, 0, 0); err != nil {

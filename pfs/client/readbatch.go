@@ -61,7 +61,7 @@ func receiveBatch(body io.Reader, files []pfs.BatchFile, group []int, errs []err
 		return err
 	}
 	if len(reply.Files) != len(group) {
-		return pfs.Errorf(op, "", pfs.Other, "the service answered %d files when asked for %d", len(reply.Files), len(group))
+		return pfs.Errorf(op, "", pfs.Other, "the service returned %d files instead of %d", len(reply.Files), len(group))
 	}
 	for k, i := range group {
 		f, got := &files[i], reply.Files[k]
@@ -71,7 +71,7 @@ func receiveBatch(body io.Reader, files []pfs.BatchFile, group []int, errs []err
 		}
 		f.Info, errs[i] = got.Info.Info(), nil
 		if f.Info.Size != int64(len(f.Data)) {
-			return pfs.Errorf(op, f.Path, pfs.Other, "the service sent %d bytes when asked for %d", f.Info.Size, len(f.Data))
+			return pfs.Errorf(op, f.Path, pfs.Other, "the service sent %d bytes instead of %d", f.Info.Size, len(f.Data))
 		}
 		if err := wire.ReadChunk(r, f.Data); err != nil {
 			return err

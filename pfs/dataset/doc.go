@@ -14,7 +14,7 @@
 // # Errors
 //
 // An error is, or wraps, a pfs.Error or an error of package recordio or convert, and has a
-// pfs.Kind. An Error also has a Reason, from which a program knows the way out. Messages name
+// pfs.Kind. An Error also has a Reason, from which a program knows what to do. Messages name
 // options as manifests do, such as --line-count.
 //
 // # Resuming

@@ -26,7 +26,7 @@ const (
 	Stray                         // a published version would have a file that is not part of the set
 	UnnamedStray                  // the same for an entry whose name cannot be in a path
 	OtherSchema                   // readers of the newest version expect another one: PublishOptions.ChangeSchema
-	TooManyVersions               // no numbers are left here: another place begins with 1
+	TooManyVersions               // no numbers are left in this directory: another one begins with 1
 	TooFewFiles                   // there are fewer files than trainers
 )
 

@@ -28,8 +28,8 @@ type Dataset struct {
 }
 
 // Open reads the manifest of the dataset that f names. f is its directory, its prefix there
-// (DIR/NAME), its manifest, or a published dataset, which stands for its latest version. Open
-// checks nothing: see Check and Verify.
+// (DIR/NAME), its manifest, or a published dataset, which means its latest version. Open checks
+// nothing: see Check and Verify.
 func Open(ctx context.Context, f recordfile.File) (*Dataset, error) {
 	if f.Stream != nil {
 		return nil, invalid("\"-\" is not a dataset: name its directory, or DIR/PREFIX")

@@ -422,7 +422,7 @@ func (s *settings) ofRecords() []string {
 	return list
 }
 
-// mayBeMNIST reports whether names of MNIST files stand for the format MNIST.
+// mayBeMNIST reports whether names of MNIST files imply the format MNIST.
 func (s *settings) mayBeMNIST() bool { return s.Format == "" || s.Format == mnistName }
 
 // chunkBytes is ChunkSize for package recordio.

@@ -392,7 +392,7 @@ func First(records iter.Seq2[recordfile.Record, error], n int64) iter.Seq2[recor
 }
 
 // taking yields the first steps of the records, all if steps is negative. If there are fewer, it
-// begins anew with the first one if again is set.
+// starts over with the first one if again is set.
 func taking(once iter.Seq2[recordfile.Record, error], steps int64, again bool) iter.Seq2[recordfile.Record, error] {
 	if steps < 0 {
 		return once

@@ -60,7 +60,7 @@ type jobText struct {
 type finishedShard struct {
 	Shard    manifest.Shard `json:"shard"`    // without its name, which depends on the number of shards
 	Part     string         `json:"part"`     // the name of the file
-	Payloads string         `json:"payloads"` // XXH3-128 over the records, each behind its length
+	Payloads string         `json:"payloads"` // XXH3-128 over the records, each preceded by its length
 }
 
 // openStaging looks for the work of an earlier run, and refuses to continue unless the options say

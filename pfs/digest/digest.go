@@ -126,7 +126,7 @@ func CheckKept(op string, name pfs.Path, info pfs.Info, sum string) error {
 		return nil
 	}
 	return pfs.Errorf(op, name, pfs.Integrity,
-		"damaged where it is stored: its bytes give %s and it was stored as %s: remove it and copy it anew from where it is whole", sum, info.Digest)
+		"damaged where it is stored: its bytes give %s and it was stored as %s: remove it and copy it again from an intact source", sum, info.Digest)
 }
 
 // ReadFunc fills p from offset off or fails.

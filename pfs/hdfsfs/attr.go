@@ -43,7 +43,7 @@ func (f *FS) checkAttrs(op string, name pfs.Path, st status, mask pfs.AttrMask, 
 	}
 	switch {
 	case mask&(pfs.AttrUID|pfs.AttrGID) != 0:
-		return pfs.Errorf(op, name, pfs.Unsupported, "HDFS knows users and groups by their names only")
+		return pfs.Errorf(op, name, pfs.Unsupported, "HDFS knows users and groups only by name")
 	case st.IsLink():
 		return pfs.E(op, name, pfs.Symlink, nil)
 	case st.IsDir() && mask&(pfs.AttrSize|pfs.AttrReplication) != 0:

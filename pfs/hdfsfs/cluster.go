@@ -95,7 +95,7 @@ func (f *FS) readBlock(ctx context.Context) {
 	})
 }
 
-// noteBlockPool takes the block pool from a request to a DataNode, behind its operation.
+// noteBlockPool records the block pool in a request to a DataNode, which follows the operation.
 func (c *cluster) noteBlockPool(p []byte) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -40,7 +40,7 @@ func TestCluster(t *testing.T) {
 			continue // its root is everybody's
 		}
 		if n, _, err := f.Sweep(t.Context(), pfs.Root, 0); n != 0 || err != nil {
-			t.Errorf("%d staged writes are left, %v", n, err)
+			t.Errorf("%d uploads are left, %v", n, err)
 		}
 	}
 }

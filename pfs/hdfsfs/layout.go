@@ -10,7 +10,7 @@ type layout struct {
 	block, unit int64
 	replicas    int
 	perm        fs.FileMode
-	small       bool // so small that to ask for its checksum costs as much as to write it
+	small       bool // so small that requesting its checksum costs as much as writing it
 }
 
 // layout returns the layout from the options, or else from the cluster.

@@ -192,7 +192,7 @@ func (h *file) damaged(op string, found findings, off int64) error {
 	if len(found.lost) > 0 {
 		return pfs.Errorf(op, h.name, pfs.Unavailable, "%s, and %s cannot be read from", text, strings.Join(unique(found.lost), ", "))
 	}
-	return pfs.Errorf(op, h.name, pfs.Integrity, "%s and there is no other: remove the file and copy it anew from where it is whole", text)
+	return pfs.Errorf(op, h.name, pfs.Integrity, "%s and there is no other: remove the file and copy it again from an intact source", text)
 }
 
 func unique(names []string) []string {

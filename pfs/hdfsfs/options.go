@@ -59,8 +59,7 @@ type Kerberos struct {
 	Keytab    string // file
 	Config    string // krb5.conf
 
-	// Service is the NameNodes' principal without the realm; _HOST stands for the
-	// name of each.
+	// Service is the NameNodes' principal without the realm; _HOST is replaced by the name of each.
 	Service string
 
 	// Protection is dfs.data.transfer.protection. Anything but "authentication"

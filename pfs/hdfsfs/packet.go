@@ -8,7 +8,7 @@ import (
 )
 
 // errMalformed means that a DataNode or the library violates the data transfer protocol.
-var errMalformed = errors.New("the data transfer protocol is not followed")
+var errMalformed = errors.New("the data transfer protocol is violated")
 
 const (
 	// maxMessage and maxPacket bound the bytes that are read into memory because of a length in a

@@ -40,8 +40,8 @@ func (pt *part) path() string { return partPath(pt.w.dir, pt.number) }
 // start is the offset of the part in the file.
 func (pt *part) start() int64 { return pt.number * pt.w.lay.unit }
 
-// write writes p at off in the part; pt.mu is held. Bytes may be written again, but not
-// behind a gap.
+// write writes p at off in the part; pt.mu is held. Bytes may be written again, but not after a
+// gap.
 func (pt *part) write(ctx context.Context, p []byte, off int64) error {
 	if err := pt.await(); err != nil {
 		return err
@@ -109,7 +109,7 @@ func (pt *part) open(ctx context.Context, p []byte, off int64) error {
 	return pt.full(ctx)
 }
 
-// gap returns the error of a write behind a gap.
+// gap returns the error of a write after a gap.
 func (pt *part) gap(have int64) error {
 	from := pt.start()
 	return pfs.Errorf("hdfsfs.Staged.WriteAt", pt.w.name, pfs.Integrity,
@@ -184,7 +184,7 @@ func (pt *part) full(ctx context.Context) error {
 	return nil
 }
 
-// await waits until the part is stored, if that was begun.
+// await waits until the part is stored, if storing has begun.
 func (pt *part) await() error {
 	s := pt.storing
 	if s == nil {

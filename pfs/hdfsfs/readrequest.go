@@ -10,7 +10,7 @@ type blockRange struct {
 	at, left int64
 }
 
-// parseReadRequest reads an OpReadBlockProto, behind its length.
+// parseReadRequest parses an OpReadBlockProto, preceded by its length.
 func parseReadRequest(p []byte) (r blockRange, err error) {
 	body, n := protowire.ConsumeBytes(p)
 	if n < 0 {

@@ -37,8 +37,7 @@ func (f *FS) rename(ctx context.Context, op string, oldName, newName pfs.Path, e
 	if done || err != nil {
 		return err
 	}
-	// A directory replaces nothing, not even an empty directory that somebody makes
-	// at this moment.
+	// A directory must not replace even an empty directory that appears at this moment.
 	err = f.move(ctx, f.at(oldName), f.at(newName), exclusive || old.IsDir() && f.hasWeb())
 	if err == nil {
 		return nil

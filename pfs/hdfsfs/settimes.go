@@ -25,7 +25,7 @@ func (f *FS) setTimes(ctx context.Context, at string, mtime, atime time.Time) (k
 	return time.UnixMilli(int64(millis(mtime))), err
 }
 
-// keepTime stands for a time that stays as it is.
+// keepTime leaves a time unchanged.
 const keepTime = math.MaxUint64 // -1
 
 // millis converts a time to the format of HDFS, which has no times before 1970.
@@ -36,8 +36,8 @@ func millis(t time.Time) uint64 {
 	return uint64(max(0, t.UnixMilli()))
 }
 
-// edit changes a request to a NameNode that the library cannot word as it is needed. Fields
-// are appended to the arguments: of a field that comes twice, the last one counts.
+// edit changes a request to a NameNode in a way that the library cannot. It appends fields to the
+// arguments: the last one of a repeated field counts.
 type edit struct {
 	method string
 	more   []byte // fields
@@ -72,10 +72,10 @@ func (s *session) outgoing(p []byte) []byte {
 	return q
 }
 
-// apply returns the request p with the fields. Other requests are returned as they are, with ok false.
+// apply returns the request p with the fields. It returns other requests unchanged, with ok false.
 //
-// A request is its length in 4 bytes and three messages, each behind its length: two headers, of
-// which the second begins with the name of the method, and the arguments.
+// A request is its length in 4 bytes and three messages, each preceded by its length: two headers,
+// of which the second begins with the name of the method, and the arguments.
 func (e *edit) apply(p []byte) (q []byte, ok bool) {
 	if len(p) < 4 {
 		return p, false

@@ -103,7 +103,7 @@ func (s *sweep) remove(ctx context.Context, at string, bytes int64) error {
 	return err
 }
 
-// gone ignores the error of an upload that somebody else ended in the meantime.
+// gone ignores the error of an upload that another caller ended meanwhile.
 func gone(err error) error {
 	if is(err, pfs.NotExist) {
 		return nil

@@ -10,8 +10,8 @@ import (
 // maxOthers is the number of users whose idle connections are kept.
 const maxOthers = 64
 
-// others are the file systems of users other than the service. A user has one of
-// them as long as it is referred to; those used last are kept for the next request.
+// others are the file systems of users other than the service. A user has one as long as it is
+// referenced; the most recently used ones are kept for the next request.
 type others struct {
 	mu     sync.Mutex
 	all    map[acting]weak.Pointer[FS]

@@ -14,7 +14,7 @@ type writeRequest struct {
 	targets []target
 }
 
-// target is a DataNode of a pipeline behind the first one.
+// target is a DataNode of a pipeline after the first one.
 type target struct {
 	address string // where it is reached
 	numeric string // its IP address and port, by which DataNodes name each other
@@ -27,7 +27,7 @@ const (
 	fieldPipelineSize = 5
 )
 
-// parseWriteRequest reads an OpWriteBlockProto, behind its length.
+// parseWriteRequest parses an OpWriteBlockProto, preceded by its length.
 func parseWriteRequest(p []byte, byName bool) (*writeRequest, error) {
 	body, n := protowire.ConsumeBytes(p)
 	if n < 0 {
@@ -107,7 +107,7 @@ func (q *writeRequest) named(numeric string) string {
 	return ""
 }
 
-// encode returns the request as it is sent.
+// encode returns the encoded request.
 func (q *writeRequest) encode() []byte {
 	body := append([]byte(nil), q.rest...)
 	for _, t := range q.targets {

@@ -31,8 +31,8 @@ func New(fsys pfs.FileSystem) pfs.FileSystem {
 // follower calls again at the path that a link leads to.
 type follower struct{ fsys pfs.FileSystem }
 
-// through tries the path as it is. While the store meets a link in it, it replaces the link and
-// tries again.
+// through tries the path unchanged. While the store finds a link in it, through replaces the link
+// and tries again.
 func (f follower) through(ctx context.Context, a pfs.Access, name pfs.Path, call func(pfs.FileSystem, pfs.Path) error) error {
 	w := walk{fsys: f.fsys, name: name}
 	at := name

@@ -104,8 +104,8 @@ func (w *walk) resolve(ctx context.Context, at pfs.Path) (pfs.Path, pfs.Info, er
 	}
 }
 
-// translate gives errors about directories above the target of the last link the path that the
-// caller wrote, since nothing in that path stands for them. The Layer renames all others.
+// translate puts the caller's path into errors about directories above the target of the last link,
+// since these directories do not appear in that path. The Layer renames all others.
 func (w *walk) translate(err error) error {
 	var e *pfs.Error
 	if w.links == 0 || !errors.As(err, &e) || e.Path == "" {

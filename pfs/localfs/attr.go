@@ -71,7 +71,7 @@ func newChange(op string, name pfs.Path, mask pfs.AttrMask, attrs pfs.Attrs) (c 
 		return c, err
 	}
 	if mask&pfs.AttrReplication != 0 {
-		return c, pfs.Errorf(op, name, pfs.Unsupported, "a local disk keeps no copies")
+		return c, pfs.Errorf(op, name, pfs.Unsupported, "a local disk has no replication")
 	}
 	c = change{mask: mask, attrs: attrs, uid: -1, gid: -1}
 	if mask&pfs.AttrUID != 0 {

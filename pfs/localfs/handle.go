@@ -127,7 +127,7 @@ func (h *handle) Stat(ctx context.Context) (pfs.Info, error) {
 	return info, fail(op, h.Name, err)
 }
 
-// stat describes the file as it is now.
+// stat describes the file in its current state.
 func (h *handle) stat() (pfs.Info, error) {
 	st, err := statFile(h.file)
 	if err != nil {
@@ -282,7 +282,7 @@ func (h *handle) change(ctx context.Context, off, n int64, do func() error) erro
 func (h *handle) changeNameless(size, end int64, do func() error) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.Ended() { // otherwise nobody would release the claim
+	if h.Ended() { // otherwise the claim would never be released
 		return pfs.Closed
 	}
 	if h.nameless == nil {

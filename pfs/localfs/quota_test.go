@@ -24,7 +24,7 @@ func openHome(t *testing.T, opts Options, maxBytes, maxFiles int64) (*FS, string
 }
 
 // TestQuotaMessage checks that a refusal names the file, the directory with the quota, the limit,
-// the remaining and the needed space, and the way out.
+// the remaining and the needed space, and what to do.
 func TestQuotaMessage(t *testing.T) {
 	const way = ": remove files or ask for a larger quota"
 	create := func(f *FS, size int64) error {

@@ -202,7 +202,7 @@ func (w *staged) syncFile(op string) error {
 		return nil
 	}
 	lost := &pfs.Error{Op: op, Path: w.name, Kind: kindOf(err),
-		Err: fmt.Errorf("the disk did not take the bytes, which must be sent again: %w", cause(err))}
+		Err: fmt.Errorf("the disk did not accept the bytes: send them again: %w", cause(err))}
 	w.lost.Store(lost)
 	return lost
 }

@@ -71,7 +71,7 @@ func (s *sweep) staged(p place, temp string, st stat) error {
 	}
 	defer release()
 	now, err := p.dir.stat(temp, false)
-	if err != nil || !now.same(st) || now.touched().After(s.before) { // somebody has resumed it
+	if err != nil || !now.same(st) || now.touched().After(s.before) { // it was resumed
 		return unlessMissing(err)
 	}
 	if err := p.dir.unlink(temp); err != nil {

@@ -44,7 +44,7 @@ func (c content) readAt(p []byte, off int64) (n int, err error) {
 	return n, err
 }
 
-// writeAt writes p in place: only for a content that nobody else reads.
+// writeAt writes p in place: only for content without other readers.
 func (c *content) writeAt(p []byte, off int64) {
 	c.size = max(c.size, off+int64(len(p)))
 	if c.pages == nil && len(p) > 0 {

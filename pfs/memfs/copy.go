@@ -48,7 +48,7 @@ func (s *FS) copyFile(op string, src, dst pfs.Path, opts pfs.CopyOptions) (pfs.I
 	return s.publish(op, dst, n.data, opts.ID, opts.Commit(n.info(src.Base()), n.digest))
 }
 
-// Digest computes the digest of the file name as it is now.
+// Digest computes the digest of the current content of the file name.
 func (s *FS) Digest(ctx context.Context, name pfs.Path, algorithm string, progress func(done int64)) (string, error) {
 	const op = "memfs.Digest"
 	if !digest.Known(algorithm) || s.can&pfs.CanDigest == 0 {

@@ -95,7 +95,7 @@ func New(opts Options) *FS {
 	return &FS{s, service}
 }
 
-// tick returns a number greater than all that it returned before.
+// tick returns a number greater than all earlier ones.
 func (s *store) tick() uint64 {
 	s.clock++
 	return s.clock

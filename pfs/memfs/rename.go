@@ -72,7 +72,7 @@ func (s *FS) rename(ctx context.Context, op string, oldName, newName pfs.Path, a
 	}
 	old := s.child(dir, newName.Base())
 	if err := allow(n, old); err != nil || old == n {
-		return err // two names of one file stay as they are, as POSIX has it
+		return err // two names of one file stay, as in POSIX
 	}
 	if n.mode.IsDir() && s.can&pfs.CanRenameDir == 0 {
 		return pfs.Errorf(op, oldName, pfs.Unsupported, "directories are not renamed here")

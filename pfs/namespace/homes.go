@@ -15,9 +15,9 @@ type homes struct {
 }
 
 // newHomes returns the tree of the stores in which every home is as EnsureHome makes it: private
-// and owned by its user, whoever creates it and by whatever call. A home that was removed on its
-// store is created again when somebody creates it or writes into it. A home that was removed
-// through the service is forgotten at once.
+// and owned by its user, whoever creates it and by whatever call. If a home was removed on its
+// store, the next creation of it or write into it creates it again. A home that was removed through
+// the service is forgotten at once.
 func newHomes(n *Namespace, id auth.Identity, stores pfs.FileSystem) *pfs.Layer {
 	h := homes{n, id}
 	return pfs.NewLayerWith(func(ctx context.Context, a pfs.Access, name pfs.Path, call func(pfs.FileSystem, pfs.Path) error) error {

@@ -12,9 +12,8 @@ import (
 )
 
 const (
-	// homeKept is how long a home that was seen is assumed to exist. Only another service, or
-	// somebody with access to the store, can have removed it: a removal through this service
-	// is noticed at once.
+	// homeKept is how long a home that was seen is assumed to exist. Only another service or a
+	// tool on the store can remove it unnoticed in this time.
 	homeKept = time.Minute
 	// storeLeft is how long a store that cannot be reached is not tried again, so that its
 	// users do not wait for it with every request to another.

@@ -25,7 +25,7 @@ func (n *Namespace) other(ctx context.Context, a pfs.Access, name pfs.Path, owne
 	id, ok := n.account(owner)
 	switch {
 	case ok && a == pfs.Delete && placeOf(name).kind == oneHome:
-		return pfs.Errorf(opView, name, pfs.Invalid, "the home of an existing account cannot be removed: first remove the account (pfsd user rm %s), or remove only what is in the home", owner)
+		return pfs.Errorf(opView, name, pfs.Invalid, "the home of an existing account cannot be removed: first remove the account (pfsd user rm %s), or remove only its entries", owner)
 	case ok:
 		return n.EnsureHome(ctx, id)
 	case a == pfs.Make || a == pfs.Write:

@@ -115,7 +115,7 @@ func TestStagedWritesAreTheSame(t *testing.T) {
 		alice.Name: "/pfs/mine/user/alice@example.org/f", admin.Name: "/pfs/dc/home/alice@example.org/f",
 	} {
 		if again := identity(who, name); again != first {
-			t.Errorf("%s has another staged write at %s", who, name)
+			t.Errorf("%s has another upload at %s", who, name)
 		}
 	}
 }

@@ -59,7 +59,7 @@ func (p policy) allowHome(a pfs.Access, name pfs.Path, at place) error {
 	case a == pfs.Administer:
 		return p.allowAdmin(name)
 	case own && a == pfs.Delete && at.kind == oneHome:
-		return pfs.Errorf(opView, name, pfs.Invalid, "your home itself cannot be removed or renamed, only what is in it")
+		return pfs.Errorf(opView, name, pfs.Invalid, "your home itself cannot be removed or renamed, only its entries")
 	}
 	return nil
 }
@@ -91,7 +91,7 @@ func (p policy) allowMount(a pfs.Access, name pfs.Path, at place) error {
 	case at.kind == inMount:
 		return nil
 	case a == pfs.Delete:
-		return pfs.Errorf(opView, name, pfs.Invalid, "a mapped directory itself cannot be removed or renamed, only what is in it")
+		return pfs.Errorf(opView, name, pfs.Invalid, "a mapped directory itself cannot be removed or renamed, only its entries")
 	case a == pfs.Write:
 		return pfs.Errorf(opView, name, pfs.ReadOnly, "a mapped directory itself cannot be changed")
 	}
@@ -120,7 +120,7 @@ func (p policy) allowAbove(name pfs.Path) error {
 // allowAdmin refuses an operation that only an administrator may do.
 func (p policy) allowAdmin(name pfs.Path) error {
 	if p.id.Role != auth.Admin {
-		return pfs.Errorf(opView, name, pfs.Permission, "this takes an administrator")
+		return pfs.Errorf(opView, name, pfs.Permission, "only administrators may do this")
 	}
 	return nil
 }

@@ -119,7 +119,7 @@ func (p published) wrote(name pfs.Path) {
 	}
 }
 
-// linkOf returns the Info of latest; links reports whether it stands for a version.
+// linkOf returns the Info of latest; links reports whether it is a link to a version.
 func (p published) linkOf(ctx context.Context, name pfs.Path) (info pfs.Info, links bool, err error) {
 	info, err = p.below.Stat(ctx, name)
 	if errors.Is(err, pfs.NotExist) {
@@ -174,9 +174,9 @@ func (p published) handle(name pfs.Path, flags pfs.OpenFlags) error {
 	return nil
 }
 
-// paths lets the caller copy into a version, since its Commit is checked. Other operations must
-// not bring a file into a version, or give it a second name, because somebody could still change
-// it through a handle or another name.
+// paths lets the caller copy into a version, since its Commit is checked. Other operations must not
+// bring a file into a version, or give it a second name, because it could still be changed through
+// a handle or another name.
 func (p published) paths(ctx context.Context, op pfs.PathsOp, call pfs.PathsCall) error {
 	target := op.Target()
 	to, ok := publishedAt(target)

@@ -121,7 +121,7 @@ func TestManifestCompletes(t *testing.T) {
 			_, err = late.Commit(t.Context(), pfs.CommitOptions{})
 			pfstest.WantKind(t, err, pfs.ReadOnly)
 			if !strings.Contains(err.Error(), "dataset publish makes the next one") {
-				t.Errorf("%v: no way out", err)
+				t.Errorf("%v: no hint", err)
 			}
 			pfstest.WantKind(t, commit(t, fsys, set+"/3/new"), pfs.ReadOnly)
 			pfstest.WantKind(t, fsys.Remove(t.Context(), set+"/3/.x.manifest"), pfs.ReadOnly)

@@ -83,8 +83,8 @@ func (s spelled) meant(name pfs.Path) (pfs.Path, error) {
 	return "", pfs.Errorf(opView, name, pfs.NotExist, "there is no datacenter %.80q here, only %s", dc, s.n.known(s.alias))
 }
 
-// explain replaces the error of a rename between datacenters, or between trees used with
-// different rights, by one that names the way out.
+// explain replaces the error of a rename between datacenters, or between trees used with different
+// rights, by one that names the alternative.
 func explain(op pfs.PathsOp, err error) error {
 	if op.Uses[0].Access != pfs.Delete || !errors.Is(err, pfs.CrossStore) {
 		return err

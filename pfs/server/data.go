@@ -215,8 +215,8 @@ func (s *Server) receiveLeaf(w http.ResponseWriter, r *request, u *upload, off, 
 	return err
 }
 
-// receive reads a chunk of length bytes buffer by buffer, passes each to write, and returns the
-// checksum behind it, which it verifies.
+// receive reads a chunk of length bytes buffer by buffer, passes each to write, and verifies and
+// returns the checksum after it.
 func (s *Server) receive(w http.ResponseWriter, r *request, length int64, write func(p []byte, at int64) error) (pfs.LeafDigest, error) {
 	const op = "server.receive"
 	pace := newPace(w, length)

@@ -13,7 +13,7 @@ import (
 const (
 	// readyWithin is how long the stores may take to answer /readyz.
 	readyWithin = 5 * time.Second
-	// readyFor is how long an answer is reused, because anybody may ask at any rate.
+	// readyFor is how long an answer is reused, because requests may come at any rate.
 	readyFor = time.Second
 )
 
@@ -60,7 +60,7 @@ func (s *Server) ready(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// service describes the service to anybody.
+// service describes the service to every client.
 func (s *Server) service(w http.ResponseWriter, _ *http.Request) {
 	s.reply(w, http.StatusOK, wire.ServiceInfo{
 		Version: s.cfg.Version, Protocol: wire.Version, Datacenters: s.cfg.Datacenters, Current: s.cfg.Current,

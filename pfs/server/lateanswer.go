@@ -11,8 +11,7 @@ import (
 )
 
 const (
-	// patience is how long a call may take before its answer becomes a stream of
-	// frames.
+	// patience is how long a call may take before its answer becomes a stream of frames.
 	patience = time.Second
 	// heartbeat is the time between frames.
 	heartbeat = 2 * time.Second

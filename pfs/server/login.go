@@ -35,7 +35,7 @@ func anonymous[Q, A any](s *Server, do func(r *http.Request, q Q) (A, error)) ht
 	})
 }
 
-// unknown stands for a user in an audit line.
+// unknown replaces the user in an audit line.
 const unknown = "(unknown)"
 
 func (s *Server) login(r *http.Request, c wire.Credentials) (wire.Tokens, error) {

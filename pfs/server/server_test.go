@@ -154,7 +154,7 @@ func TestBadRequests(t *testing.T) {
 		{"ID of another form", "PUT", "/v1/data?path=/f&id=../../x", onWire(nil), pfs.Invalid},
 		{"chunk without its sum", "PUT", "/v1/data?path=/f&id=12345678", []byte("abc"), pfs.Invalid},
 		{"chunk with a wrong sum", "PUT", "/v1/data?path=/f&id=12345678", append([]byte("data"), make([]byte, wire.SumSize)...), pfs.Integrity},
-		{"staged write that is not there", "PUT", "/v1/data?path=/f&id=87654321", onWire([]byte("x")), pfs.Conflict},
+		{"upload that is not there", "PUT", "/v1/data?path=/f&id=87654321", onWire([]byte("x")), pfs.Conflict},
 		{"negative size", "POST", "/v1/call/commit", wire.Encode(wire.CommitRequest{Path: "/f", ID: "12345678", Size: -1}), pfs.Invalid},
 		{"commit of what was not sent", "POST", "/v1/call/commit", wire.Encode(wire.CommitRequest{Path: "/f", ID: "12345678", Size: 1 << 50}), pfs.Integrity},
 		{"leaves of a negative number", "POST", "/v1/call/leaves", wire.Encode(wire.LeavesRequest{Path: "/f", ID: "12345678", First: -1}), pfs.Invalid},
@@ -216,7 +216,7 @@ func TestStagedWritesBelongToTheirUser(t *testing.T) {
 		{"POST", "/v1/call/discard", wire.Encode(wire.StagedRequest{Path: "/f", ID: "12345678"})},
 	} {
 		if w := do(s, r.method, r.url, r.body, "Authorization", "Bearer mallory"); kindOf(t, w) != pfs.Permission {
-			t.Errorf("%s %s of another user's staged write: HTTP %d", r.method, r.url, w.Code)
+			t.Errorf("%s %s of another user's upload: HTTP %d", r.method, r.url, w.Code)
 		}
 	}
 }

@@ -158,7 +158,7 @@ func (s *Server) commitAgain(ctx context.Context, r *request, m wire.CommitReque
 		return reply, err
 	}
 	defer unlock()
-	if u.over || !u.empty(ctx) { // the upload was begun again
+	if u.over || !u.empty(ctx) { // the upload was started again
 		return reply, gone
 	}
 	info, err := u.staged.Commit(ctx, opts)

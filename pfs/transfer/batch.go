@@ -75,8 +75,8 @@ func (r *run) batchSmall(ctx context.Context) {
 	s.work.Wait()
 }
 
-// next returns the next small file. If none comes within linger, next sends the batch as it
-// is, because other parts of the job may wait for its buffer.
+// next returns the next small file. If none comes within linger, next sends the batch anyway,
+// because other parts of the job may wait for its buffer.
 func (s *batcher) next(ctx context.Context) (*item, bool) {
 	if s.b == nil {
 		it, ok := <-s.r.small
@@ -239,8 +239,8 @@ func (r *run) writeBatch(ctx context.Context, b *batch, todo []*slot) (alone []*
 	return alone
 }
 
-// tried finishes the files of todo that were written or failed for good. It returns the files that
-// another attempt may save, and one of their errors: a temporary one if there is any, because
+// tried finishes the files of todo that were written or cannot be retried. It returns the files
+// that another attempt may save, and one of their errors: a temporary one if there is any, because
 // temporary errors are retried most often.
 func (r *run) tried(ctx context.Context, b *batch, todo []*slot, errs []error, try int, alone *[]*item) (left []*slot, why error) {
 	for i, err := range errs {

@@ -112,7 +112,7 @@ func (m *dirMatcher) end() {
 	m.rest.drop()
 }
 
-// drop gives up the window.
+// drop discards the window.
 func (m *dirMatcher) drop() {
 	m.names.Release(int64(len(m.entries)))
 	m.entries = nil

@@ -126,7 +126,7 @@ func (c *fileCopy) stagedID() string {
 	return hex.EncodeToString(h.Sum(nil)[:20])
 }
 
-// create begins or resumes the staged write.
+// create begins or resumes the upload.
 func (c *fileCopy) create(ctx context.Context, reopen bool) error {
 	err := c.j.retry(ctx, c.name, func(ctx context.Context) error {
 		opts := pfs.CreateOptions{ID: c.id, Size: c.info.Size, Reopen: reopen}
@@ -145,8 +145,8 @@ func (c *fileCopy) create(ctx context.Context, reopen bool) error {
 	return nil
 }
 
-// copyWithRetries fills the staged write and commits it. It makes another pass over the file
-// if the target lost staged bytes.
+// copyWithRetries fills the upload and commits it. It makes another pass over the file if the
+// target lost staged bytes.
 func (c *fileCopy) copyWithRetries(ctx context.Context) (info pfs.Info, err error) {
 	for stalledPasses := 0; ; {
 		if info, err = c.copyOnce(ctx); err == nil {
@@ -219,8 +219,8 @@ func (c *fileCopy) prepareRetry(ctx context.Context, err error) (again bool, fai
 	return false, nil
 }
 
-// reopen opens the staged write again after the target forgot the handle, or begins a
-// new one if the staged bytes are gone.
+// reopen opens the upload again after the target forgot the handle, or begins a new one if the
+// staged bytes are gone.
 func (c *fileCopy) reopen(ctx context.Context) error {
 	_ = c.staged.Suspend(ctx)
 	err := c.create(ctx, true)
@@ -323,7 +323,7 @@ func (c *fileCopy) account(n int64, resumed bool) {
 	c.tell(done)
 }
 
-// takeBack uncounts n bytes that were sent and have to be sent again.
+// takeBack subtracts n sent bytes that have to be sent again.
 func (c *fileCopy) takeBack(n int64) {
 	c.done.Add(-n)
 	c.j.count.bytesDone.Add(-n)

@@ -13,7 +13,7 @@ import (
 // DeleteError is the cause of the refusal to make a target a mirror. Nothing was deleted.
 type DeleteError struct {
 	Source pfs.Path
-	Files  int64 // that would have been deleted
+	Files  int64 // number of files to delete
 	Max    int64 // that Options.MaxDelete allows; less than 0 if Source has no file at all
 }
 
@@ -177,9 +177,9 @@ func (m *mirror) dir(ctx context.Context, d *directory) {
 	}
 }
 
-// mirrored returns the directory of the source of which the entry old in the target of
-// d is a copy. It returns nil if either of them is not a directory or is left out, and
-// reports a link in the target that stands for a directory: nothing behind it is deleted.
+// mirrored returns the directory of the source of which the entry old in the target of d is a copy.
+// It returns nil if either of them is not a directory or is left out. It reports a link in the
+// target in place of a directory: nothing behind it is deleted.
 func (m *mirror) mirrored(ctx context.Context, d *directory, old pfs.Info) *directory {
 	r := m.r
 	rel := join(d.rel, old.Name)

@@ -28,9 +28,9 @@ type Options struct {
 	// Overwrite decides about target files that exist.
 	Overwrite Overwrite
 
-	// Confirm, if not nil, is called before an existing file or link at the target is
-	// replaced. False leaves it as it is; an error is a failure of that file. Several
-	// goroutines may call Confirm at a time. A dry run does not call it.
+	// Confirm, if not nil, is called before an existing file or link at the target is replaced. If
+	// it returns false, the target stays; an error is a failure of that file. Several goroutines
+	// may call Confirm at a time. A dry run does not call it.
 	Confirm func(ctx context.Context, target pfs.Path) (bool, error)
 
 	// Quick takes a file of the same size and modification time as the same.

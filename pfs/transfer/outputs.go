@@ -61,7 +61,7 @@ type OutputOptions struct {
 		Flush() error
 	}
 
-	// Explain, if not nil, may add to the error with which a file is not begun.
+	// Explain, if not nil, may add to the error from creating a file.
 	Explain func(title string, e End, err error) error
 }
 
@@ -69,7 +69,7 @@ type OutputOptions struct {
 // special files always.
 var (
 	ErrNotReplaced = errors.New("not replaced")
-	ErrNotRegular  = errors.New("no regular file")
+	ErrNotRegular  = errors.New("not a regular file")
 )
 
 // NewOutputs begins a set. It ends with Publish or Abort.
@@ -229,8 +229,8 @@ func (o *Output) Finish() error {
 // Digest returns the digest by OutputOptions.Algorithm of a file that was written and finished.
 func (o *Output) Digest() string { return o.digest }
 
-// rest gives up the handle of a finished file where there are many, or where it keeps
-// bytes in a file here, which are durable by now.
+// rest closes the handle of a finished file if there are many, or if it keeps bytes in a local
+// file, which are durable by now.
 func (o *Output) rest() error {
 	if o.part != "" {
 		o.w.Close(o.set.ctx)

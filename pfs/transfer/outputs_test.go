@@ -104,7 +104,7 @@ func TestManyOutputsWaitByThemselves(t *testing.T) {
 			checkFile(t, fsys, numbered(i), []byte{byte(i)})
 		}
 		if n, _, _ := fsys.Sweep(t.Context(), "/", 0); n != 0 {
-			t.Errorf("%d staged writes are left", n)
+			t.Errorf("%d uploads are left", n)
 		}
 	}
 }

@@ -12,11 +12,11 @@ import (
 // it until the target notices.
 const pieceTries = unitTries + maxPasses
 
-// pieces is a staged write of a stream, which cannot be read again, to a target that takes
-// bytes in order in long pieces (Staged.Unit). A piece that the target loses is sent again from a
-// local file. A piece is durable before the next one begins.
+// pieces is an upload of a stream, which cannot be read again, to a target with long units
+// (Staged.Unit), written in order. A unit that the target loses is sent again from a local file.
+// Each unit is durable before the next one begins.
 type pieces struct {
-	pfs.Staged // as it is open now
+	pfs.Staged // the current handle
 	target     End
 
 	retried func(err error) // called with errors about bytes that the target has lost
@@ -28,9 +28,9 @@ type pieces struct {
 	lost bool   // the target lacks some of the piece
 }
 
-// Resending returns w, a new staged write of target, such that bytes that target loses are
-// sent again. WriteAt, Sync and Commit answer Integrity or Conflict only after several attempts.
-// The caller writes in order from the start, from one goroutine at a time, and closes the result.
+// Resending returns w, a new upload of target, such that bytes that target loses are sent again.
+// WriteAt, Sync and Commit return Integrity or Conflict only after several attempts. The caller
+// writes in order from the start, from one goroutine at a time, and closes the result.
 //
 // If Unit is at most pfs.ChunkSize, the failure of one machine does not lose a successful write,
 // and Resending returns w. Otherwise up to Unit bytes are kept in a file of os.TempDir until
@@ -98,7 +98,7 @@ func (s *pieces) advance(ctx context.Context) error {
 	return nil
 }
 
-// Sync returns when all that was written is durable.
+// Sync returns when all written bytes are durable.
 func (s *pieces) Sync(ctx context.Context) error {
 	return s.secure(ctx, func(w pfs.Staged) error { return w.Sync(ctx) })
 }
@@ -125,8 +125,8 @@ func (s *pieces) Close(ctx context.Context) error {
 	return s.Staged.Close(ctx)
 }
 
-// secure calls do with the staged write as it is open now, and again once the piece was
-// sent again, as long as the target has lost some of it.
+// secure calls do with the current handle of the upload. While the target has lost bytes of the
+// unit, it sends them again and repeats do.
 func (s *pieces) secure(ctx context.Context, do func(pfs.Staged) error) error {
 	for try := 0; ; try++ {
 		err := s.mend(ctx)

@@ -12,12 +12,12 @@ import (
 // other.
 const minBuffers = 4
 
-// Pool is a budget of memory for content, shared by any number of jobs. It hands
-// out buffers of pfs.ChunkSize bytes, which are made when they are first needed.
+// Pool is a budget of memory for content, shared by any number of jobs. It provides buffers of
+// pfs.ChunkSize bytes, which are allocated on first use.
 //
-// To avoid a deadlock, nothing that waits for a buffer may hold one that others wait
-// for. So a batch of small files is sent after a moment even if it is not full, and a
-// stream gives up its window before it waits.
+// To avoid a deadlock, nothing that waits for a buffer may hold one that others wait for. So a
+// batch of small files is sent after a moment even if it is not full, and a stream drops its window
+// before it waits.
 type Pool struct {
 	slots chan struct{} // one for each buffer handed out
 	free  chan []byte   // made before and not in use; of the whole, if this is a share
@@ -33,9 +33,9 @@ func NewPool(bytes int64) *Pool {
 	return &Pool{slots: make(chan struct{}, n), free: make(chan []byte, n)}
 }
 
-// Share returns a budget within p: a buffer of it counts for both, so that the jobs of
-// one share cannot take all of p, even if they hang. A job that waits while no buffer
-// moves for the time of patience is answered Limit.
+// Share returns a budget within p: a buffer of it counts for both, so that the jobs of one share
+// cannot take all of p, even if they hang. A job that waits gets Limit if no buffer is taken or
+// released for the time of patience.
 func (p *Pool) Share(bytes int64, patience time.Duration) *Pool {
 	return &Pool{slots: make(chan struct{}, buffersOf(bytes)), free: p.free, whole: p, patience: patience}
 }
@@ -61,7 +61,8 @@ func (p *Pool) reserve(ctx context.Context) error {
 	return err
 }
 
-// wait takes a slot of p alone, unless no buffer moves for the time of patience.
+// wait takes a slot of p only. It returns an error if no buffer is taken or released for the time
+// of patience.
 func (p *Pool) wait(ctx context.Context, patience time.Duration) error {
 	if p.trySlot() {
 		return nil

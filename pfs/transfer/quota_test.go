@@ -34,7 +34,7 @@ func TestNothingStagedWithoutRoom(t *testing.T) {
 		t.Errorf("got %v, want Quota", err)
 	}
 	if n, bytes, err := pfs.Sweep(t.Context(), target.FS, pfs.Root, 0); n != 0 || err != nil {
-		t.Errorf("%d staged writes of %d bytes are left, %v", n, bytes, err)
+		t.Errorf("%d uploads of %d bytes are left, %v", n, bytes, err)
 	}
 }
 

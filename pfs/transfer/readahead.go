@@ -18,8 +18,8 @@ type ReadAhead struct {
 	pool     *Pool
 	parallel int
 	read     func(context.Context, *aheadChunk) error
-	off, end int64         // from off on, nothing was begun
-	chunks   []*aheadChunk // begun, in order
+	off, end int64         // the range to read after the started chunks
+	chunks   []*aheadChunk // started, in order
 	rest     []byte        // bytes of the first chunk that Read has not returned
 	work     sync.WaitGroup
 }

@@ -9,7 +9,8 @@ import (
 	"github.com/paddlecloud/pfs/pfs/digest"
 )
 
-// Rehearsal knows which directories a dry run would have made. The zero value is ready to use.
+// Rehearsal records the directories that a dry run would have created. The zero value is ready to
+// use.
 type Rehearsal struct {
 	mu    sync.Mutex
 	made  map[pfs.LeafDigest]bool // directories, by the hash of their path, in directories that exist
@@ -103,8 +104,8 @@ func (r *Rehearsal) mkdir(ctx context.Context, fsys pfs.FileSystem, name pfs.Pat
 	return nil
 }
 
-// lookAbove returns an error if nothing can be made in the directory that name is in, and
-// reports whether that directory would have been made.
+// lookAbove returns an error if nothing can be created in the parent of name, and reports whether
+// the dry run would have created that parent.
 func (r *Rehearsal) lookAbove(ctx context.Context, fsys pfs.FileSystem, name pfs.Path) (made bool, err error) {
 	const op = "transfer.Rehearsal"
 	dir := name.Parent()

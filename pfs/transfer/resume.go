@@ -79,7 +79,7 @@ func (s *staging) leaf(ctx context.Context, l *leafBuffer, i int64) (d pfs.LeafD
 	return d, l.digest == d, nil
 }
 
-// staged returns the digest of leaf i as it is staged.
+// staged returns the digest of the staged leaf i.
 func (s *staging) staged(ctx context.Context, l *leafBuffer, i int64) (d pfs.LeafDigest, ok bool) {
 	if s.asked {
 		if k := i - s.first; k < int64(len(s.have)) {

@@ -88,8 +88,8 @@ func (j *Job) CopyAll(caller context.Context, pairs iter.Seq2[Pair, error]) erro
 // copyAll runs the stages until everything is copied.
 func (r *run) copyAll(ctx context.Context, pairs iter.Seq2[Pair, error]) {
 	var walkers, comparers, batches, copiers sync.WaitGroup
-	// More files than Options.Parallel are begun at once, so that the chunks of one
-	// move while another waits to be created or committed.
+	// More files than Options.Parallel are in progress, so that the chunks of one are copied while
+	// another waits to be created or committed.
 	for range 2 * r.j.opts.Parallel {
 		comparers.Go(func() {
 			for group := range r.compare {

@@ -106,8 +106,7 @@ func (j *Job) digestOf(ctx context.Context, e End, info pfs.Info) (string, error
 	return j.compute(ctx, e, digest.XXH3, nil)
 }
 
-// compute returns the digest of the bytes of a file as they are stored now. progress
-// may be nil.
+// compute returns the digest of the stored bytes of a file. progress may be nil.
 func (j *Job) compute(ctx context.Context, e End, algorithm string, progress func(done int64)) (sum string, err error) {
 	if d, ok := e.FS.(pfs.Digester); ok {
 		err = j.retryTemporary(ctx, e.Path, func(ctx context.Context) error {

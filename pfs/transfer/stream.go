@@ -63,7 +63,7 @@ func (s *stream) note(win *streamWindow) {
 	}
 }
 
-// create begins the staged write, or opens it again.
+// create begins the upload, or opens it again.
 func (s *stream) create(ctx context.Context, reopen bool) error {
 	target := s.w.target
 	return s.w.j.retry(ctx, target.Path, func(ctx context.Context) error {
@@ -90,8 +90,7 @@ func isLost(err error) bool {
 	return errors.Is(err, pfs.Conflict) || errors.Is(err, pfs.Closed) || errors.Is(err, pfs.NotExist)
 }
 
-// renew opens the staged write again, unless another chunk has done so since the
-// generation that failed.
+// renew opens the upload again, unless another chunk has done so since the generation that failed.
 func (s *stream) renew(ctx context.Context, failed int) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -153,7 +152,7 @@ func (s *stream) send(ctx context.Context, p []byte) {
 	}()
 }
 
-// write writes a chunk to the staged write as it is open now.
+// write writes a chunk to the current handle of the upload.
 func (s *stream) write(ctx context.Context, c *streamChunk) error {
 	name := s.w.target.Path
 	for try := 1; ; try++ {
@@ -220,8 +219,8 @@ func (s *stream) settle() error {
 	return err
 }
 
-// persist calls secure, which syncs or commits the staged write, until it succeeds with
-// all chunks of the window written. Chunks that the target lost are written again.
+// persist calls secure, which syncs or commits the upload, until it succeeds with all chunks of the
+// window written. Chunks that the target lost are written again.
 func (s *stream) persist(ctx context.Context, win *streamWindow, secure func(pfs.Staged) error) error {
 	for try := 1; ; try++ {
 		staged, generation := s.current()
@@ -252,7 +251,7 @@ func (s *stream) persist(ctx context.Context, win *streamWindow, secure func(pfs
 	}
 }
 
-// complete writes the chunks that the staged write of this generation may lack.
+// complete writes the chunks that the upload of this generation may lack.
 func (s *stream) complete(ctx context.Context, win *streamWindow, generation int) error {
 	for _, c := range win.chunks {
 		if c.written == generation {

@@ -63,7 +63,7 @@ func TestFromReaderBroken(t *testing.T) {
 			}
 			checkAbsent(t, b, "/f")
 			if n, _, _ := b.Sweep(context.Background(), "/", -time.Hour); n != 0 {
-				t.Errorf("%d staged writes are left", n)
+				t.Errorf("%d uploads are left", n)
 			}
 		})
 	}

@@ -48,7 +48,7 @@ func TestLostUnit(t *testing.T) {
 	must(t, j.Copy(context.Background(), End{a, "/f"}, End{b, "/f"}))
 	checkFile(t, b, "/f", content)
 	if got := b.creates.Load(); got != 1 {
-		t.Errorf("%d staged writes, want 1", got)
+		t.Errorf("%d uploads, want 1", got)
 	}
 	if got, most := a.read.Load(), int64((losses+1)*len(content)); got > most {
 		t.Errorf("%d bytes were read, want %d at most", got, most)

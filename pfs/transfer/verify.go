@@ -61,7 +61,7 @@ func (j *Job) Verify(caller context.Context, a, b End) error {
 	return nil
 }
 
-// verifier is a Verify at work.
+// verifier is a running Verify.
 type verifier struct {
 	j       *Job
 	names   *semaphore.Weighted // entries in windows

@@ -151,7 +151,7 @@ func (w *Writer) Seal() error {
 	return w.failed(w.keeper.seal(w.ctx))
 }
 
-// Suspend gives up the handle of a file that was sealed, until Commit.
+// Suspend closes the handle of a sealed file until Commit.
 func (w *Writer) Suspend() error { return w.keeper.suspend(w.ctx) }
 
 // Commit publishes the file. If opts.Size or opts.Digest (XXH3) is set, a file with another size or
@@ -213,7 +213,7 @@ func (w *Writer) checkExpected(opts pfs.CommitOptions, sum string) error {
 	return nil
 }
 
-// write writes p to the staged write through do, and counts it. It returns the hashes of p.
+// write writes p to the upload through do, and counts it. It returns the hashes of p.
 func (w *Writer) write(ctx context.Context, p []byte, do func() error) (leaf leafSums, err error) {
 	release, err := w.j.slot(ctx)
 	if err != nil {

@@ -7,7 +7,7 @@ import (
 	"github.com/zeebo/xxh3"
 )
 
-// SumSize is the length of the checksum behind each chunk.
+// SumSize is the length of the checksum after each chunk.
 const SumSize = len(pfs.LeafDigest{})
 
 // Sum computes the checksum of a chunk as it is copied: its XXH3-128, which is also the digest of
@@ -115,7 +115,7 @@ func ReadChunk(r io.Reader, p []byte) error {
 	return sum.Check(r)
 }
 
-// Check reads the checksum behind a chunk from r and returns Integrity, with ErrDamaged, if it
+// Check reads the checksum after a chunk from r and returns Integrity, with ErrDamaged, if it
 // differs from that of the bytes added.
 func (s *Sum) Check(r io.Reader) error {
 	var want pfs.LeafDigest

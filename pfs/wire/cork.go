@@ -25,7 +25,7 @@ var corkBuffers = sync.Pool{New: func() any { return new([corkSize]byte) }}
 // NewCork returns c with the cork off.
 func NewCork(c net.Conn) *Cork { return &Cork{Conn: c} }
 
-// Write writes p, or holds it back while the cork is on.
+// Write writes p, or buffers it while the cork is on.
 func (c *Cork) Write(p []byte) (int, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -20,7 +20,7 @@ type Error struct {
 }
 
 // ErrDamaged is in the chain of an Integrity error that arose in transit.
-var ErrDamaged = errors.New("damaged on the way")
+var ErrDamaged = errors.New("damaged in transit")
 
 // NewError encodes err. It includes only the text of a pfs.Error; of any other error the peer gets
 // only the Kind, since the text may be confidential.

@@ -1,7 +1,7 @@
 package wire
 
-// Handle names an open file in a request. What follows ID lets a service that does not
-// hold the handle open it again.
+// Handle names an open file in a request. With the fields after ID, a service that does not hold
+// the handle can open it again.
 type Handle struct {
 	ID    string `msgpack:"id"`
 	Path  string `msgpack:"path"`           // that it was opened by

@@ -122,7 +122,7 @@ type Tokens struct {
 	RefreshExpires Time   `msgpack:"refresh_expires"`
 }
 
-// ServiceInfo describes the service to anybody.
+// ServiceInfo describes the service to every client.
 type ServiceInfo struct {
 	Version     string   `msgpack:"version"`  // of the program
 	Protocol    int      `msgpack:"protocol"` // Version
@@ -263,8 +263,8 @@ type StagedRequest struct {
 	ID   string `msgpack:"id"`
 }
 
-// LeavesRequest asks for the digests of staged leaves; see pfs.LeafDigester. At most
-// MaxLeaves come in one reply.
+// LeavesRequest requests the digests of staged leaves; see pfs.LeafDigester. A reply has at most
+// MaxLeaves.
 type LeavesRequest struct {
 	Path  string `msgpack:"path"`
 	ID    string `msgpack:"id"`

@@ -93,8 +93,8 @@ type Input struct {
 // Decoder reads the samples of one input in order. It belongs to one goroutine.
 type Decoder interface {
 	// Next encodes the next sample with enc, and returns io.EOF after the last. A *RecordError
-	// means that this sample is bad and that the next call continues behind it; any other error
-	// ends the input. What enc holds after an error is discarded. The caller of Next checks
+	// means that this sample is bad and that the next call continues after it; any other error ends
+	// the input. After an error, the content of enc is discarded. The caller of Next checks
 	// enc.Err, not Next.
 	Next(enc Encoder) error
 }

@@ -55,7 +55,7 @@ var tsvFormat = Format{
 type table struct {
 	opts    CSVOptions
 	comma   byte
-	raw     bool // lines are records as they are
+	raw     bool // lines are records without parsing
 	quotes  quoting
 	checked checked
 	header  []string // of the first input; nil if it has none

@@ -23,7 +23,7 @@ func (t *table) fields() fields { return fields{comma: t.comma, quotes: t.quotes
 func (f *fields) block(p []byte) { f.data, f.pos = p, 0 }
 
 // row returns the cells and the position of the next non-empty row. After an error it continues
-// behind the first line of the row, like table.next.
+// after the first line of the row, like table.next.
 func (f *fields) row() (cells [][]byte, start, end int, err error) {
 	for f.pos < len(f.data) {
 		start = f.pos

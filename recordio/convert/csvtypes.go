@@ -234,7 +234,7 @@ func widen(a, b Type) Type {
 	return TypeText
 }
 
-// typeOf returns the narrowest type for text; nan and inf are floats. Digits behind a leading zero
+// typeOf returns the narrowest type for text; nan and inf are floats. Digits after a leading zero
 // are text, as in postal codes, and so is an integer that does not fit.
 func typeOf(text []byte) Type {
 	digits := bytes.TrimPrefix(text, []byte("-"))

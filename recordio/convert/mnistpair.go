@@ -63,5 +63,5 @@ func idxRenamed(name, word, axes, otherWord, otherAxes string) (string, bool) {
 	return "", false
 }
 
-// idxPairMark stands for the first bytes of images with labels. No file begins with it.
+// idxPairMark replaces the first bytes of images with labels. No file begins with it.
 const idxPairMark = "idx\x00pair"

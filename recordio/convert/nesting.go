@@ -45,7 +45,7 @@ type nesting struct {
 	outer   []level
 	buf     []byte
 	err     error
-	notes   *notes // what the payload does not show; nil if nobody asked for notes
+	notes   *notes // properties that the payload cannot represent; nil if not requested
 }
 
 func newNesting(l Limits) nesting { return nesting{limits: l.withDefaults()} }

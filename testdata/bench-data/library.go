@@ -60,7 +60,7 @@ func writeOurs(w io.Writer, text []byte, c recordio.Compressor, workers int) err
 	return out.Close()
 }
 
-// pickOurs reads with an index, as it is kept beside a file.
+// pickOurs reads with an index, as it is stored beside a file.
 func pickOurs(path string) (func(i int) ([]byte, error), int, error) {
 	f, err := os.Open(path)
 	if err != nil {

@@ -46,8 +46,7 @@ func tables(s settings, dir string) error {
 	return nil
 }
 
-// ratio is how many times less than the reference somebody takes; "" where there is
-// none.
+// ratio returns how many times less than the reference a contender takes, or "".
 func ratio(by int, all [][]sample, of func(sample) float64) string {
 	if reference() == nil || by == 0 {
 		return ""

@@ -39,7 +39,7 @@ var kinds = []kind{
 	{name: "digest", text: "64 BLAKE3 digests of a file of 64 MiB, files", workers: 64, do: sum("file")},
 	{name: "huge", text: "64 BLAKE3 digests of a sparse file of 1 TiB", workers: 64, do: sum("huge")},
 	{name: "edit", text: "64 writers in place, chunks of 4 MiB", workers: 64, do: edit},
-	{name: "leaves", text: "64 times 1024 leaves of a sparse staged write, calls", workers: 64, do: leaves},
+	{name: "leaves", text: "64 times 1024 leaves of a sparse upload, calls", workers: 64, do: leaves},
 	{name: "uploads", text: "64 uploads, chunks of 4 MiB", workers: 64, do: upload},
 	{name: "downloads", text: "64 downloads, chunks of 4 MiB", workers: 64, do: download},
 	{name: "list", text: "32 listers of a large directory, pages", workers: 32, do: list},
@@ -48,7 +48,7 @@ var kinds = []kind{
 	{name: "logins", text: "64 logins from 8 addresses", workers: 64, logins: true},
 }
 
-// makeLoad loads the service as alice for so long, and prints what was done a second.
+// makeLoad loads the service as alice for the given time, and prints the rate per second.
 func makeLoad(name, endpoint string, length time.Duration) error {
 	var k kind
 	for _, one := range kinds {
@@ -121,7 +121,7 @@ func edit(ctx context.Context, c *client.Client, worker int, done *atomic.Int64)
 	return nil
 }
 
-// sparse begins a staged write that ends at size.
+// sparse begins an upload that ends at size.
 func sparse(ctx context.Context, c *client.Client, name string, size int64) (pfs.Staged, error) {
 	w, err := c.Create(ctx, pfs.Path(home+name), pfs.CreateOptions{})
 	if err == nil {

@@ -234,7 +234,7 @@ type probe struct {
 	took []time.Duration
 }
 
-// measure calls do for so long.
+// measure calls do for the given time.
 func (p *probe) measure(length time.Duration) error {
 	p.took = nil
 	for end := time.Now().Add(length); time.Now().Before(end); {

@@ -83,7 +83,7 @@ var codeOf = map[pfs.Kind]Code{
 	pfs.NoAttr:          NotFound,
 }
 
-// Reported is an error that the user has already seen; only the exit code is left.
+// Reported is an error that was already printed; it only carries the exit code.
 type Reported Code
 
 func (r Reported) Error() string { return Code(r).String() }

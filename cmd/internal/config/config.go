@@ -9,11 +9,11 @@
 //	  endpoint: https://cloud.example.org
 //	current-datacenter: datacenter1
 //
-// The older way to choose, "active: true" in one entry, means the same. Parsing is strict: unknown
-// content is an error with file and line. A mistake in one entry disables only that entry. Writing
-// is atomic, and keeps comments and order.
+// The old syntax for the current entry, "active: true" in it, has the same meaning. Parsing is
+// strict: unknown content is an error with file and line. A mistake in one entry disables only that
+// entry. Writing is atomic, and keeps comments and order.
 //
-// Tokens are files of their own in the folder "tokens" beside the configuration, one for each
+// Tokens are separate files in the directory "tokens" beside the configuration, one for each
 // endpoint, datacenter and user.
 package config
 
@@ -116,7 +116,7 @@ func (f *File) checkMode(file *os.File) {
 	}
 	for _, e := range f.Entries {
 		if e.Password != "" {
-			f.warn("%s holds a password and its mode is %#o, so that others may read it: chmod 600 %s",
+			f.warn("%s contains a password, and others may read it because its mode is %#o: chmod 600 %s",
 				f.Name, info.Mode().Perm(), f.Name)
 			return
 		}

@@ -155,7 +155,7 @@ func ParseEndpoint(s string) (string, error) {
 		return "", errors.New("the address of the service is missing: https://HOST:PORT")
 	}
 	if strings.Contains(s, "@") { // not repeated: it may contain a password
-		return "", errors.New("a user name or password does not belong into the address: paddlectl login asks for them")
+		return "", errors.New("a user name or password does not belong in the address: paddlectl login asks for them")
 	}
 	if !strings.Contains(s, "://") {
 		s = "https://" + s

@@ -100,7 +100,7 @@ func runLogin(ctx context.Context, a *app.App, o loginOptions) error {
 		return err
 	}
 	if e.Password != "" && e.Password != password {
-		a.Message("the configuration still holds another password for %q", e.Name)
+		a.Message("the configuration still contains another password for %q", e.Name)
 	}
 	a.Printf("logged in to %s as %s; %s is the current datacenter\n", a.Name(e.Endpoint), a.Name(e.Username), a.Name(e.Name))
 	return nil
@@ -296,7 +296,7 @@ func logout(ctx context.Context, a *app.App, file *config.File, e config.Entry) 
 		return err
 	}
 	if e.Password != "" {
-		a.Message("the configuration holds a password: the next command logs in again")
+		a.Message("the configuration contains a password: the next command logs in again")
 	}
 	if tokens.Refresh == "" {
 		a.Message("was not logged in to %q", e.Name)

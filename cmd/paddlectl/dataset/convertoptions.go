@@ -130,7 +130,7 @@ func (o *convertOptions) checkIdle() error {
 	return nil
 }
 
-// withHint adds the way out to an error of a conversion.
+// withHint adds the hint to an error of a conversion.
 func (o *convertOptions) withHint(ctx context.Context, a *app.App, err error) error {
 	if errors.As(err, new(*dataset.Error)) {
 		return withHint(ctx, a, err)

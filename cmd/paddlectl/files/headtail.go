@@ -221,7 +221,7 @@ func copyPart(ctx context.Context, in *recordfile.Input, w io.Writer, from, to i
 	return err
 }
 
-// copyLines writes the first n lines, and returns the offset behind them.
+// copyLines writes the first n lines, and returns the offset after them.
 func copyLines(ctx context.Context, in *recordfile.Input, w io.Writer, n int64) (off int64, err error) {
 	buf := make([]byte, min(firstPiece, in.Size))
 	for n > 0 && off < in.Size {

@@ -186,7 +186,7 @@ func (m *mover) checkInside(ctx context.Context, t app.Target, to transfer.End) 
 	return err
 }
 
-// hint names the way out if the parent of the new name is missing.
+// hint adds a hint if the parent of the new name is missing.
 func (m *mover) hint(ctx context.Context, t app.Target, to transfer.End, err error) error {
 	if !errors.Is(err, pfs.NotExist) {
 		return err

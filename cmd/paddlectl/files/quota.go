@@ -77,7 +77,7 @@ type quotaSetOptions struct {
 	files int64
 }
 
-// asItIs stands for a limit that is not given.
+// asItIs means a limit that is not given.
 const asItIs = -1
 
 func setQuotaCommand(a *app.App) *cli.Command {

@@ -87,7 +87,7 @@ func runSync(ctx context.Context, a *app.App, o *copying.Options, operands []str
 	})
 }
 
-// checkRoot refuses to mirror into a root or a home, which may hold all data of somebody.
+// checkRoot refuses to mirror into a root or a home, which may hold all data of a user.
 func checkRoot(o *copying.Options, a *app.App, side app.Side, t copying.Target) error {
 	if !o.Delete || o.DeleteAll || !t.IsDir {
 		return nil

@@ -37,7 +37,7 @@ func touch(ctx context.Context, a *app.App, t app.Target) (event string, err err
 	_, err = t.FS.Stat(ctx, t.Path)
 	if errors.Is(err, pfs.NotExist) {
 		err = createEmpty(ctx, t)
-		if !errors.Is(err, pfs.Exist) { // somebody else has just made it
+		if !errors.Is(err, pfs.Exist) { // another process has just created it
 			return "created", err
 		}
 	} else if err != nil {

@@ -65,7 +65,7 @@ func (w *tree) target(ctx context.Context, t app.Target) error {
 	return w.below(ctx, list, "", 1)
 }
 
-// below draws the entries of a directory, each behind the lines of its ancestors. It draws an entry
+// below draws the entries of a directory, each after the lines of its ancestors. It draws an entry
 // when it has read the next, to know the last.
 func (w *tree) below(ctx context.Context, list *listing, lines string, level int) error {
 	var held *pfs.Info

@@ -53,7 +53,7 @@ func (o *bench) run(ctx context.Context, operands []string) error {
 	r.OnDamage = datafile.Damaged(o.App)
 	return r.End(app.EachOf(ctx, o.App, files, func(f recordfile.File) error {
 		if f.Stream != nil {
-			return cliargs.Usagef("standard input can be read once: a file is needed")
+			return cliargs.Usagef("standard input can be read only once: a file is needed")
 		}
 		return o.file(ctx, r, f)
 	}))

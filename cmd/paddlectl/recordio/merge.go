@@ -28,7 +28,7 @@ func (o *mergeOptions) flags(policy string) []cli.Flag {
 func (o *mergeOptions) check() error {
 	switch {
 	case o.output == "":
-		return cliargs.Usagef("--output is needed: the file to make, or - for standard output")
+		return cliargs.Usagef("--output is needed: the file to write, or - for standard output")
 	case o.output == "-" && o.json:
 		return cliargs.Usagef("--json cannot be used when the file goes to standard output")
 	case o.output == "-" && o.index:

@@ -62,7 +62,7 @@ func repairRecords(ctx context.Context, a *app.App, o *repairOptions, operand st
 	case f.Stream != nil:
 		return cliargs.Usagef("standard input cannot be repaired: a file is needed")
 	case o.output == "" && f.End.Path.Within(app.Top):
-		return cliargs.Usagef("%s is on a service and is not changed in place: --output names the file to make", f.Title)
+		return cliargs.Usagef("%s is on a service and is not changed in place: --output names the file to write", f.Title)
 	}
 	in, err := datafile.Open(ctx, a, f, nil)
 	if err != nil {

@@ -36,7 +36,7 @@ func Decode(text []byte) (*Manifest, error) {
 		return nil, fmt.Errorf("%w: %w", ErrMalformed, err)
 	}
 	if !bytes.Equal(again, text) {
-		return nil, fmt.Errorf("%w: line %d is not in the form that is written", ErrMalformed, firstDifference(again, text))
+		return nil, fmt.Errorf("%w: line %d is not in canonical form", ErrMalformed, firstDifference(again, text))
 	}
 	return m, nil
 }

@@ -17,7 +17,7 @@ type File struct {
 	Title  string       // its name in messages
 	End    transfer.End // not of a stream
 	Stream io.Reader    // nil for a file
-	Remote bool         // the file is behind a network: Open reads ahead
+	Remote bool         // the file is on the network: Open reads ahead
 
 	Listed *pfs.Info // its Info from a directory listing; nil if unknown
 	Stated *Stated   // nil unless it is a shard of a dataset
@@ -106,7 +106,7 @@ type Input struct {
 }
 
 // ErrNotRegular is why a pipe, a device and the like are not opened by their names.
-var ErrNotRegular = errors.New("no regular file")
+var ErrNotRegular = errors.New("not a regular file")
 
 // Open opens f. m, which may be nil, counts the bytes read through Input.Reader.
 func Open(ctx context.Context, f File, m Meter) (*Input, error) {
