@@ -152,12 +152,12 @@ func TestDamageMatrix(t *testing.T) {
 
 const damageIntro = `# What damage costs
 
-What a scan of a damaged RecordIO file returns, for each policy. TestDamageMatrix of package recordio makes this table and
-holds it true. "lost" counts records that were written and are not returned; none is ever returned that was not written.
+This page shows the result of scanning a damaged RecordIO file, for each policy. TestDamageMatrix of package recordio writes and checks
+the tables. "lost" counts the written records that are not returned. No policy returns a record that was not written.
 
-A chunk that is not compressed has one checksum, so one wrong bit in its records loses all of it, and smaller chunks lose less. Parts of
-compressed chunks have checksums of their own: 64 KiB of data with snappy, 256 KiB with zstd, 1 MiB with gzip. The header has no
-checksum, but all it says is compared with the payload: damage to it alone loses nothing with salvage.
+An uncompressed chunk has one checksum, so one wrong bit in its records loses all of it, and smaller chunks lose less. Parts of
+compressed chunks have separate checksums: 64 KiB of data with snappy, 256 KiB with zstd, 1 MiB with gzip. The header has no
+checksum, but its values are compared with the payload: with salvage, damage to the header alone loses nothing.
 
 `
 

@@ -255,7 +255,7 @@ func TestMistakeWhileRunning(t *testing.T) {
 				t.Errorf("%s: the account is gone: %v", name, err)
 			}
 		}
-		if n := strings.Count(log.String(), "going on with"); n != 1 {
+		if n := strings.Count(log.String(), "last valid version"); n != 1 {
 			t.Errorf("%s: reported %d times, want once:\n%s", name, n, &log)
 		}
 		if err := os.WriteFile(a.path, bytes.ReplaceAll(good, []byte("ann"), []byte("eve")), 0o600); err != nil {
