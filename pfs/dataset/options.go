@@ -368,8 +368,7 @@ func (s *settings) ofText() string {
 func (s *settings) ofBytes() []string {
 	list := s.ofRecords()
 	if s.OnDamage != recordio.Fail { // for RecordIO, all other options are in order already
-		policies := map[recordio.Policy]string{recordio.Skip: "skip", recordio.Salvage: "salvage"}
-		option := "--on-damage=" + policies[s.OnDamage]
+		option := "--on-damage=" + s.OnDamage.String()
 		i, _ := slices.BinarySearch(list, option)
 		list = slices.Insert(list, i, option)
 	}

@@ -3,6 +3,8 @@ package convert
 import (
 	"encoding/binary"
 	"io"
+
+	"golang.org/x/text/encoding/charmap"
 )
 
 // npyFormat reads arrays as numpy.save writes them, versions 1 to 3 of the format. The record is
@@ -165,18 +167,9 @@ func readNPYHeader(c *counter) ([]byte, error) {
 	}
 	b, err = c.need(b, int(n), "the header of the array")
 	if err == nil && version < 3 {
-		b = latin1(b)
+		return charmap.ISO8859_1.NewDecoder().Bytes(b)
 	}
 	return b, err
-}
-
-// latin1 decodes bytes as Latin-1.
-func latin1(b []byte) []byte {
-	out := make([]byte, 0, len(b))
-	for _, c := range b {
-		out = append(out, string(rune(c))...)
-	}
-	return out
 }
 
 // plainRows reads rows that are contiguous.

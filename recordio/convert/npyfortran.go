@@ -1,6 +1,7 @@
 package convert
 
 import (
+	"bytes"
 	"fmt"
 	"io"
 	"iter"
@@ -46,7 +47,7 @@ func newFortranRows(in Input, c *counter, h npyHeader, count int64, limit int) (
 		return nil, faultf(ErrLimit, "an array in Fortran order of more than %d bytes can only be read from a file that is not compressed", limit)
 	}
 	data, err := c.need(nil, int(count*columns)*f.item, "the array")
-	f.columns = sliceAt(data)
+	f.columns = bytes.NewReader(data)
 	f.after = func() error { return c.ended("the array") }
 	return f, err
 }
@@ -57,17 +58,6 @@ func endsAt(end, size int64) error {
 		return faultf(ErrSyntax, "the input continues after the end of the array, at offset %d", end)
 	}
 	return nil
-}
-
-// sliceAt is an io.ReaderAt over bytes.
-type sliceAt []byte
-
-func (s sliceAt) ReadAt(p []byte, off int64) (int, error) {
-	n := copy(p, s[min(off, int64(len(s))):])
-	if n < len(p) {
-		return n, io.EOF
-	}
-	return n, nil
 }
 
 // rowPlaces returns for each column of rows of that shape its index in a row.

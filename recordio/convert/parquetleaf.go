@@ -77,9 +77,9 @@ func newParquetLeaf(n *schema.PrimitiveNode, def, rep int16) (*parquetLeaf, erro
 	case parquet.Types.Boolean:
 		l.bind = binder((*file.BooleanColumnChunkReader).ReadBatchInPage, giveBool)
 	case parquet.Types.Int32:
-		l.bind = binder((*file.Int32ColumnChunkReader).ReadBatchInPage, giverInt32(n))
+		l.bind = binder((*file.Int32ColumnChunkReader).ReadBatchInPage, giverInt[uint32, int32](n))
 	case parquet.Types.Int64:
-		l.bind = binder((*file.Int64ColumnChunkReader).ReadBatchInPage, giverInt64(n))
+		l.bind = binder((*file.Int64ColumnChunkReader).ReadBatchInPage, giverInt[uint64, int64](n))
 	case parquet.Types.Int96:
 		l.bind = binder((*file.Int96ColumnChunkReader).ReadBatchInPage, giveInt96)
 	case parquet.Types.Float:

@@ -28,30 +28,15 @@ func giveInt96(enc Encoder, v parquet.Int96) error {
 	return nil
 }
 
-// isUnsigned reports whether an integer column is unsigned.
-func isUnsigned(n *schema.PrimitiveNode) bool {
-	t, ok := n.LogicalType().(schema.IntLogicalType)
-	return ok && !t.IsSigned()
-}
-
-func giverInt32(n *schema.PrimitiveNode) func(Encoder, int32) error {
+// giverInt gives integers of a column; U is the unsigned form of T.
+func giverInt[U uint32 | uint64, T int32 | int64](n *schema.PrimitiveNode) func(Encoder, T) error {
 	if d, ok := n.LogicalType().(schema.DecimalLogicalType); ok {
-		return func(enc Encoder, v int32) error { return giveDecimal(enc, big.NewInt(int64(v)), d.Scale()) }
+		return func(enc Encoder, v T) error { return giveDecimal(enc, big.NewInt(int64(v)), d.Scale()) }
 	}
-	if isUnsigned(n) {
-		return func(enc Encoder, v int32) error { enc.Uint(uint64(uint32(v))); return nil }
+	if t, ok := n.LogicalType().(schema.IntLogicalType); ok && !t.IsSigned() {
+		return func(enc Encoder, v T) error { enc.Uint(uint64(U(v))); return nil }
 	}
-	return func(enc Encoder, v int32) error { enc.Int(int64(v)); return nil }
-}
-
-func giverInt64(n *schema.PrimitiveNode) func(Encoder, int64) error {
-	if d, ok := n.LogicalType().(schema.DecimalLogicalType); ok {
-		return func(enc Encoder, v int64) error { return giveDecimal(enc, big.NewInt(v), d.Scale()) }
-	}
-	if isUnsigned(n) {
-		return func(enc Encoder, v int64) error { enc.Uint(uint64(v)); return nil }
-	}
-	return func(enc Encoder, v int64) error { enc.Int(v); return nil }
+	return func(enc Encoder, v T) error { enc.Int(int64(v)); return nil }
 }
 
 func giverByteArray(n *schema.PrimitiveNode) func(Encoder, parquet.ByteArray) error {
@@ -98,11 +83,16 @@ func giveBigDecimal(enc Encoder, v []byte, scale int32) error {
 	if len(v) > maxDecimal {
 		return faultf(ErrLimit, "a decimal of %d bytes; at most %d are read", len(v), maxDecimal)
 	}
+	return giveDecimal(enc, twosComplement(v), scale)
+}
+
+// twosComplement decodes a big-endian integer.
+func twosComplement(v []byte) *big.Int {
 	n := new(big.Int).SetBytes(v)
 	if len(v) > 0 && v[0]&0x80 != 0 {
 		n.Sub(n, new(big.Int).Lsh(big.NewInt(1), uint(8*len(v))))
 	}
-	return giveDecimal(enc, n, scale)
+	return n
 }
 
 // giveDecimal encodes n with scale digits after the point, as text.

@@ -15,15 +15,6 @@ const (
 	Collect
 )
 
-var policyNames = [...]string{"fail", "skip", "collect"}
-
-func (p Policy) String() string {
-	if int(p) >= len(policyNames) {
-		return "unknown"
-	}
-	return policyNames[p]
-}
-
 // DefaultMaxBad is the default of BadPolicy.Max.
 const DefaultMaxBad = 1000
 

@@ -121,24 +121,21 @@ func looksLikeJSON(head []byte) bool {
 // openEnd reports whether a JSON value must continue after line.
 func openEnd(line []byte) bool { return bytes.IndexByte([]byte("{[,:"), line[len(line)-1]) >= 0 }
 
-// looksLikeObject reports whether head begins an object of many lines.
-func looksLikeObject(head []byte) bool {
-	head = bytes.TrimLeft(head, " \t\r\n")
-	if len(head) == 0 || head[0] != '{' {
-		return false
-	}
-	head = bytes.TrimLeft(head[1:], " \t\r\n")
-	return len(head) > 0 && head[0] == '"'
-}
+// looksLikeObject reports whether head begins an object, which may have many lines.
+func looksLikeObject(head []byte) bool { return beginsWith(head, '{', "\"") }
 
 // looksLikeArray reports whether head begins an array, which may have many lines.
-func looksLikeArray(head []byte) bool {
+func looksLikeArray(head []byte) bool { return beginsWith(head, '[', "{[\"-0123456789tfn") }
+
+// beginsWith reports whether the first two characters of head, without white space, are first and
+// one of second.
+func beginsWith(head []byte, first byte, second string) bool {
 	head = bytes.TrimLeft(head, " \t\r\n")
-	if len(head) == 0 || head[0] != '[' {
+	if len(head) == 0 || head[0] != first {
 		return false
 	}
 	head = bytes.TrimLeft(head[1:], " \t\r\n")
-	return len(head) > 0 && bytes.IndexByte([]byte("{[]\"-0123456789tfn"), head[0]) >= 0
+	return len(head) > 0 && strings.IndexByte(second, head[0]) >= 0
 }
 
 // looksLikeText reports whether head is UTF-8 without control characters. The last character may be

@@ -1,8 +1,10 @@
 package convert
 
 import (
+	"bytes"
 	"io"
 	"math/big"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf16"
@@ -129,14 +131,9 @@ func parsePickleLong(e *pickleEvent) (any, error) {
 	if e.length > most {
 		return nil, faultf(ErrLimit, "offset %d: an integer of %d bytes; at most %d are read", e.offset, e.length, most)
 	}
-	b := make([]byte, e.length)
-	for i, v := range e.text {
-		b[e.length-1-i] = v
-	}
-	n := new(big.Int).SetBytes(b)
-	if len(b) > 0 && b[0]&0x80 != 0 {
-		n.Sub(n, new(big.Int).Lsh(big.NewInt(1), uint(8*len(b))))
-	}
+	b := bytes.Clone(e.text)
+	slices.Reverse(b)
+	n := twosComplement(b)
 	if n.IsInt64() {
 		return n.Int64(), nil
 	}
