@@ -72,18 +72,15 @@ func mix(x uint64) uint64 {
 // runHead is the size of the key and length of a record in a run; the payload follows.
 const runHead = 12
 
-func writeShuffled(w io.Writer) func(shuffled) error {
+func writeShuffled(w *bufio.Writer) func(shuffled) error {
 	return func(r shuffled) error {
-		var head [runHead]byte
-		binary.LittleEndian.PutUint64(head[:], r.key)
-		binary.LittleEndian.PutUint32(head[8:], uint32(r.size))
-		if _, err := w.Write(head[:]); err != nil {
-			return err
-		}
-		var err error
-		if r.rest != nil {
+		head := binary.LittleEndian.AppendUint64(w.AvailableBuffer(), r.key)
+		_, err := w.Write(binary.LittleEndian.AppendUint32(head, uint32(r.size)))
+		switch {
+		case err != nil:
+		case r.rest != nil:
 			_, err = io.CopyN(w, r.rest, int64(r.size))
-		} else {
+		default:
 			_, err = w.Write(r.payload)
 		}
 		return err
@@ -93,9 +90,12 @@ func writeShuffled(w io.Writer) func(shuffled) error {
 // readShuffled leaves the payload to whoever takes the record.
 func readShuffled(b *bufio.Reader) func(*shuffled) error {
 	return func(r *shuffled) error {
-		var head [runHead]byte
-		_, err := io.ReadFull(b, head[:])
-		*r = shuffled{key: binary.LittleEndian.Uint64(head[:]), size: int(binary.LittleEndian.Uint32(head[8:])), rest: b}
+		head, err := b.Peek(runHead)
+		if err != nil {
+			return err
+		}
+		*r = shuffled{key: binary.LittleEndian.Uint64(head), size: int(binary.LittleEndian.Uint32(head[8:])), rest: b}
+		_, err = b.Discard(runHead)
 		return err
 	}
 }

@@ -24,6 +24,7 @@ type Sorter[T any] struct {
 	buf    []T
 	used   int
 	file   *file // nil while everything fits into memory
+	out    *bufio.Writer
 	runs   []run
 	create func() (storage, error)
 }
@@ -33,7 +34,7 @@ type codec[T any] struct {
 	title   string // in messages
 	compare func(a, b T) int
 	size    func(T) int
-	write   func(w io.Writer) func(T) error
+	write   func(w *bufio.Writer) func(T) error
 	read    func(r *bufio.Reader) func(*T) error // io.EOF after the last item
 }
 
@@ -46,7 +47,7 @@ func New[T any](compare func(a, b T) int) *Sorter[T] {
 		title:   "sort",
 		compare: compare,
 		size:    func(T) int { return 1 },
-		write: func(w io.Writer) func(T) error {
+		write: func(w *bufio.Writer) func(T) error {
 			enc := gob.NewEncoder(w)
 			return func(item T) error { return enc.Encode(item) }
 		},
@@ -137,13 +138,13 @@ func (s *Sorter[T]) add(fill func(put func(T) error) error) error {
 			return fmt.Errorf("%s: make a temporary file: %w", s.title, err)
 		}
 		s.file = &file{storage: temp, title: s.title}
+		s.out = bufio.NewWriterSize(s.file, mostBuffer)
 	}
 	start := s.file.end
-	w := bufio.NewWriterSize(s.file, mostBuffer)
-	if err := fill(s.write(w)); err != nil {
+	if err := fill(s.write(s.out)); err != nil {
 		return err
 	}
-	if err := w.Flush(); err != nil {
+	if err := s.out.Flush(); err != nil {
 		return err
 	}
 	if s.sorted && len(s.runs) > 0 {

@@ -276,7 +276,7 @@ func (c *conversion) convert(ctx context.Context, sink recordSink) (err error) {
 }
 
 // queueMemory is the memory for records that wait until their number is known.
-const queueMemory = 4 << 20
+const queueMemory = 1 << 20
 
 // kept passes all records to s and then, when their number is known, from s to sink.
 func (c *conversion) kept(ctx context.Context, sink recordSink, s *sorter.Shuffler) (err error) {
