@@ -16,33 +16,23 @@ type jsonEncoder struct {
 
 var _ Encoder = (*jsonEncoder)(nil)
 
-func newJSON(l Limits) Encoder  { return &jsonEncoder{newNesting(l), false} }
-func newShown(l Limits) Encoder { return &jsonEncoder{newNesting(l), true} }
+func newJSON(l Limits) Encoder { return newJSONEncoder(l, false) }
 
-// begin starts a value and writes the separator before it.
-func (e *jsonEncoder) begin() bool {
-	first := e.top.have == 0
-	if !e.value() {
-		return false
-	}
-	if e.top.kind == inArray && !first {
-		e.buf = append(e.buf, ',')
-	}
-	return true
+func newShown(l Limits) Encoder { return newJSONEncoder(l, true) }
+
+func newJSONEncoder(l Limits, shown bool) *jsonEncoder {
+	e := &jsonEncoder{newNesting(l), shown}
+	e.commas = true
+	return e
 }
 
 func (e *jsonEncoder) Map(n int)   { e.level(inMap, n, '{') }
 func (e *jsonEncoder) Array(n int) { e.level(inArray, n, '[') }
 
 func (e *jsonEncoder) level(k kind, n int, bracket byte) {
-	comma := e.top.kind == inArray && e.top.have > 0
-	if !e.open(k, n) {
-		return
+	if e.open(k, n) {
+		e.buf = append(e.buf, bracket)
 	}
-	if comma {
-		e.buf = append(e.buf, ',')
-	}
-	e.buf = append(e.buf, bracket)
 }
 
 func (e *jsonEncoder) End() {
@@ -77,19 +67,19 @@ func (e *jsonEncoder) Bool(v bool) {
 }
 
 func (e *jsonEncoder) text(s string) {
-	if e.begin() {
+	if e.value() {
 		e.buf = append(e.buf, s...)
 	}
 }
 
 func (e *jsonEncoder) Int(v int64) {
-	if e.begin() {
+	if e.value() {
 		e.buf = strconv.AppendInt(e.buf, v, 10)
 	}
 }
 
 func (e *jsonEncoder) Uint(v uint64) {
-	if e.begin() {
+	if e.value() {
 		e.buf = strconv.AppendUint(e.buf, v, 10)
 	}
 }
@@ -102,7 +92,7 @@ func (e *jsonEncoder) Float32(v float32) {
 func (e *jsonEncoder) Float64(v float64) { e.float(v, 64) }
 
 func (e *jsonEncoder) float(v float64, bits int) {
-	if e.begin() {
+	if e.value() {
 		e.real(v, bits)
 	}
 }
@@ -139,13 +129,13 @@ func appendFloat(b []byte, v float64, bits int) []byte {
 }
 
 func (e *jsonEncoder) Number(text []byte) {
-	if e.begin() && e.fits(len(text)) {
+	if e.value() && e.fits(len(text)) {
 		e.buf = append(e.buf, text...)
 	}
 }
 
 func (e *jsonEncoder) String(v []byte) {
-	if e.begin() && e.fits(len(v)) {
+	if e.value() && e.fits(len(v)) {
 		e.buf = appendQuoted(e.buf, v)
 	}
 }
@@ -182,7 +172,7 @@ func appendQuoted[T string | []byte](b []byte, s T) []byte {
 
 func (e *jsonEncoder) Bytes(v []byte) {
 	e.note("bytes become text, in base64")
-	if e.begin() && e.fits(base64.StdEncoding.EncodedLen(len(v))) {
+	if e.value() && e.fits(base64.StdEncoding.EncodedLen(len(v))) {
 		e.buf = append(base64.StdEncoding.AppendEncode(append(e.buf, '"'), v), '"')
 	}
 }
@@ -198,14 +188,9 @@ func (e *jsonEncoder) Tensor(dtype DType, shape []int64, data []byte) {
 	case len(e.outer)+len(shape) > e.limits.Depth:
 		e.fail(faultf(ErrLimit, "an array of %d dimensions: values nest deeper than the limit of %d", len(shape), e.limits.Depth))
 	default:
-		comma := e.top.kind == inArray && e.top.have > 0
-		if !e.tensor(dtype, shape, data) {
-			return
+		if e.tensor(dtype, shape, data) {
+			e.elements(dtype, shape, data)
 		}
-		if comma {
-			e.buf = append(e.buf, ',')
-		}
-		e.elements(dtype, shape, data)
 	}
 }
 

@@ -40,6 +40,8 @@ var behindValue = [...]expected{whole: nothing, inMap: aKey, inArray: aValue}
 // write.
 type nesting struct {
 	limits  Limits
+	head    string // what a payload begins with
+	commas  bool   // the values of arrays have commas between them
 	top     level
 	expects expected // nothing once err is set
 	outer   []level
@@ -68,10 +70,16 @@ func (n *nesting) fail(err error) bool {
 
 var errOrder = faultf(ErrSyntax, "the calls of an Encoder are out of order")
 
-// value starts a value, and reports whether it is allowed.
+// value starts a value, with what precedes it, and reports whether it is allowed.
 func (n *nesting) value() bool {
 	if n.expects != aValue || len(n.buf) > n.limits.Record {
 		return n.refuse()
+	}
+	if len(n.buf) == 0 {
+		n.buf = append(n.buf, n.head...)
+	}
+	if n.commas && n.top.kind == inArray && n.top.have > 0 {
+		n.buf = append(n.buf, ',')
 	}
 	n.expects = behindValue[n.top.kind]
 	n.top.have++

@@ -48,30 +48,19 @@ type pickleEncoder struct{ nesting }
 
 var _ Encoder = (*pickleEncoder)(nil)
 
-func newPickle(l Limits) Encoder { return &pickleEncoder{newNesting(l)} }
-
-// begin starts a value, and writes the header before the first one.
-func (e *pickleEncoder) begin() bool {
-	if !e.value() {
-		return false
-	}
-	if len(e.buf) == 0 {
-		e.buf = append(e.buf, opProto, 2)
-	}
-	return true
+func newPickle(l Limits) Encoder {
+	e := &pickleEncoder{newNesting(l)}
+	e.head = string([]byte{opProto, 2})
+	return e
 }
 
 func (e *pickleEncoder) Map(n int)   { e.level(inMap, n, opEmptyDict) }
 func (e *pickleEncoder) Array(n int) { e.level(inArray, n, opEmptyList) }
 
 func (e *pickleEncoder) level(k kind, n int, op byte) {
-	if !e.open(k, n) {
-		return
+	if e.open(k, n) {
+		e.buf = append(e.buf, op, opMark)
 	}
-	if len(e.buf) == 0 {
-		e.buf = append(e.buf, opProto, 2)
-	}
-	e.buf = append(e.buf, op, opMark)
 }
 
 func (e *pickleEncoder) End() {
@@ -102,13 +91,13 @@ func (e *pickleEncoder) Bool(v bool) {
 }
 
 func (e *pickleEncoder) op(op byte) {
-	if e.begin() {
+	if e.value() {
 		e.buf = append(e.buf, op)
 	}
 }
 
 func (e *pickleEncoder) Int(v int64) {
-	if e.begin() {
+	if e.value() {
 		e.buf = appendPickleInt(e.buf, v)
 	}
 }
@@ -130,7 +119,7 @@ func (e *pickleEncoder) Uint(v uint64) {
 		e.Int(int64(v))
 		return
 	}
-	if e.begin() { // one more byte keeps it positive
+	if e.value() { // one more byte keeps it positive
 		e.buf = append(binary.LittleEndian.AppendUint64(append(e.buf, opLong1, 9), v), 0)
 	}
 }
@@ -141,7 +130,7 @@ func (e *pickleEncoder) Float32(v float32) {
 }
 
 func (e *pickleEncoder) Float64(v float64) {
-	if e.begin() {
+	if e.value() {
 		e.buf = binary.BigEndian.AppendUint64(append(e.buf, opBinFloat), math.Float64bits(v))
 	}
 }
@@ -156,7 +145,7 @@ func (e *pickleEncoder) Number(text []byte) {
 		e.fail(faultf(ErrLimit, "an integer of %d digits: the limit is %d", len(text), maxDigits))
 		return
 	}
-	if e.begin() {
+	if e.value() {
 		e.buf = appendLong(e.buf, text)
 	}
 }
@@ -180,7 +169,7 @@ func appendLong(b, text []byte) []byte {
 }
 
 func (e *pickleEncoder) String(v []byte) {
-	if e.begin() && e.fits(len(v)) {
+	if e.value() && e.fits(len(v)) {
 		e.buf = append(appendUnicodeHead(e.buf, len(v)), v...)
 	}
 }
@@ -190,7 +179,7 @@ func appendUnicodeHead(b []byte, n int) []byte {
 }
 
 func (e *pickleEncoder) Bytes(v []byte) {
-	if e.begin() && e.fits(2*len(v)) {
+	if e.value() && e.fits(2*len(v)) {
 		e.buf = appendPickleBytes(e.buf, v)
 	}
 }
@@ -223,9 +212,6 @@ func appendASCII(b []byte, s string) []byte {
 // Tensor writes the form that numpy writes for an ndarray: a call of _reconstruct for an empty
 // array, and its state of version, shape, type, order and bytes.
 func (e *pickleEncoder) Tensor(dtype DType, shape []int64, data []byte) {
-	if e.err == nil && len(e.buf) == 0 {
-		e.buf = append(e.buf, opProto, 2)
-	}
 	if !e.tensor(dtype, shape, data) || !e.fits(2*len(data)) {
 		return
 	}
