@@ -107,24 +107,21 @@ func (e *Error) at(path string, offset, chunk int64) *Error {
 	return e
 }
 
-// withPath sets the path of an error of this package.
-func withPath(err error, path string) error {
-	var e *Error
-	if path == "" || !errors.As(err, &e) {
-		return err
-	}
-	named := *e
-	named.Path = path
-	return &named
-}
-
-// numbered sets the chunk number of an error.
-func numbered(err error, chunk int64) error {
+// edited returns a copy of an error of this package that edit has changed; other errors stay.
+func edited(err error, edit func(*Error)) error {
 	var e *Error
 	if !errors.As(err, &e) {
 		return err
 	}
 	named := *e
-	named.Chunk = chunk
+	edit(&named)
 	return &named
+}
+
+// withPath sets the path of an error of this package.
+func withPath(err error, path string) error {
+	if path == "" {
+		return err
+	}
+	return edited(err, func(e *Error) { e.Path = path })
 }

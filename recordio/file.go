@@ -1,7 +1,6 @@
 package recordio
 
 import (
-	"errors"
 	"io"
 	"sync"
 	"sync/atomic"
@@ -126,11 +125,5 @@ func (f *File) reader() *recordReader {
 
 // about adds path and record number to an error.
 func (f *File) about(err error, record int64) error {
-	var e *Error
-	if !errors.As(err, &e) {
-		return err
-	}
-	named := *e
-	named.Path, named.Record = f.opts.Path, record
-	return &named
+	return edited(err, func(e *Error) { e.Path, e.Record = f.opts.Path, record })
 }

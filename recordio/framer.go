@@ -133,11 +133,8 @@ func (f *framer) frameAs(c *chunk, d Dialect) *Error {
 	if len(b) < headerSize {
 		return f.short("the last %d bytes are not a header", len(b))
 	}
-	if !bytes.HasPrefix(b, magicBytes) {
-		return fault(Malformed, "no chunk begins with % x", b[:len(magicBytes)])
-	}
-	c.head = parseHeader(b, d)
-	if flt := c.head.check(f.limit); flt != nil {
+	var flt *Error
+	if c.head, flt = readHeader(b, d, f.limit); flt != nil {
 		return flt
 	}
 	sum, flt := f.sum(c, d)

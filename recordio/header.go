@@ -1,6 +1,7 @@
 package recordio
 
 import (
+	"bytes"
 	"encoding/binary"
 	"hash/crc32"
 )
@@ -34,6 +35,15 @@ func parseHeader(b []byte, d Dialect) header {
 		return header{n: word(1), crc: word(2), comp: pyCompressor(word(3)), size: word(4)}
 	}
 	return header{crc: word(1), comp: Compressor(word(2)), size: word(3), n: word(4)}
+}
+
+// readHeader decodes a header and checks it.
+func readHeader(b []byte, d Dialect, limit int64) (header, *Error) {
+	if !bytes.HasPrefix(b, magicBytes) {
+		return header{}, fault(Malformed, "no chunk begins with % x", b[:len(magicBytes)])
+	}
+	h := parseHeader(b, d)
+	return h, h.check(limit)
 }
 
 // pyCompressor translates pyrecordio's compressor numbers, which begin at 1.

@@ -1,7 +1,6 @@
 package recordio
 
 import (
-	"bytes"
 	"errors"
 	"io"
 )
@@ -35,11 +34,8 @@ func (w *heads) next() (header, int64, error) {
 	if err != nil {
 		return header{}, w.off, err
 	}
-	if !bytes.HasPrefix(b, magicBytes) {
-		return header{}, w.off, fault(Malformed, "no chunk begins with % x", b[:len(magicBytes)]).at("", w.off, w.num)
-	}
-	h := parseHeader(b, w.dialect)
-	if flt := h.check(w.limit); flt != nil {
+	h, flt := readHeader(b, w.dialect, w.limit)
+	if flt != nil {
 		return h, w.off, flt.at("", w.off, w.num)
 	}
 	there := w.size - w.off - headerSize

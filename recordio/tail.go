@@ -40,7 +40,7 @@ func findTail(r io.ReaderAt, size int64, opts ScanOptions) (Tail, error) {
 	tail, last, broken := walkTail(r, size, opts.MaxChunkBytes, d)
 	tail.Torn = size - tail.End
 	if broken == nil {
-		return tail, numbered(lastChunk(r, size, last, opts, d), tail.Chunks-1)
+		return tail, edited(lastChunk(r, size, last, opts, d), func(e *Error) { e.Chunk = tail.Chunks - 1 })
 	}
 	torn, err := isTorn(r, size, tail, broken)
 	if err != nil || torn && !wholeBehind(r, size, tail.End, opts) {
