@@ -32,8 +32,8 @@ var allowed = map[string][]string{
 	"pfs/memfs":   {"pfs", "pfs/digest", "pfs/internal/rules"},
 	"pfs/localfs": {"pfs", "pfs/digest", "pfs/internal/keylock", "pfs/internal/posix", "pfs/internal/rules", "internal/unixmode"},
 	"pfs/aferofs": {"pfs", "pfs/digest"},
-	"pfs/cephfs":  {"pfs", "pfs/digest", "pfs/internal/keylock", "pfs/internal/posix", "pfs/internal/rules", "internal/unixmode"},
-	"pfs/hdfsfs":  {"pfs", "pfs/digest", "pfs/internal/rules"},
+	"pfs/cephfs":  {"pfs", "pfs/digest", "pfs/retry", "pfs/internal/keylock", "pfs/internal/posix", "pfs/internal/rules", "internal/unixmode"},
+	"pfs/hdfsfs":  {"pfs", "pfs/digest", "pfs/retry", "pfs/internal/rules"},
 
 	// Decorators, and the tree that users see, which is built from them.
 	"pfs/rofs":      {"pfs"},

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/paddlecloud/pfs/pfs"
+	"github.com/paddlecloud/pfs/pfs/retry"
 )
 
 // call is one running operation. libcephfs takes no context and may wait for the cluster forever,
@@ -67,7 +68,7 @@ func runChange[T any](ctx context.Context, f FS, names []pfs.Path, do func(c *ca
 		}
 		c := &call{ctx: ctx, m: m, user: f.store.user(f.as), s: f.store, names: names, over: make(chan struct{}), state: new(atomic.Int32)}
 		v, err := begin(c, do, drop)
-		if err == nil || !again || c.state.Load() != finished || c.changed.Load() || !lost(err) {
+		if err == nil || !again || retry.From(ctx).Spent() || c.state.Load() != finished || c.changed.Load() || !lost(err) {
 			return v, err
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/paddlecloud/pfs/pfs"
+	"github.com/paddlecloud/pfs/pfs/retry"
 )
 
 // A write to a temporary holds a shared lock of it, a Commit or Close an exclusive one: so nothing
@@ -118,7 +119,7 @@ func poll(c *call, busy string, lock func() error) error {
 		if !errors.Is(err, syscall.EAGAIN) && !errors.Is(err, syscall.EACCES) {
 			return err
 		}
-		if time.Now().After(until) {
+		if time.Now().After(until) || retry.From(c.ctx).Spent() {
 			return pfs.Errorf("cephfs.lock", "", pfs.Unavailable, "%s, or has died while it was: try again in a minute", busy)
 		}
 		select {

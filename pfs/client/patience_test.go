@@ -1,9 +1,12 @@
 package client
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"io"
 	"net/http"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -57,6 +60,33 @@ func testPatience(t *testing.T, timeout, patience, want time.Duration) {
 		}
 		if len(told) == 0 || told[0] != min(timeout, patience/2) || told[len(told)-1] > patience {
 			t.Errorf("told of retries after %v", told)
+		}
+	})
+}
+
+// held answers every request that the user has all handles open, and counts them.
+type held int
+
+func (n *held) RoundTrip(*http.Request) (*http.Response, error) {
+	*n++
+	b := wire.Encode(wire.NewError(pfs.Errorf("server.reserve", "", pfs.Limit, "2 handles of yours are open: %w", wire.ErrHeld)))
+	h := http.Header{wire.HeaderProtocol: {"1"}}
+	return &http.Response{StatusCode: http.StatusTooManyRequests, Header: h, Body: io.NopCloser(bytes.NewReader(b))}, nil
+}
+
+// TestHandlesHeld: waiting does not close the handles of a user, so the error comes at once and says what does.
+func TestHandlesHeld(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, err := New(Options{Endpoint: "https://service", Token: func(context.Context, string) (string, error) { return "token", nil }})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var n held
+		c.http.Transport = &n
+		began := time.Now()
+		_, err = c.OpenHandle(t.Context(), "/f", pfs.OpenRead, 0)
+		if !errors.Is(err, pfs.Limit) || !strings.Contains(err.Error(), "close some") || n != 1 || time.Since(began) > 0 {
+			t.Errorf("%v after %d requests and %v", err, n, time.Since(began))
 		}
 	})
 }

@@ -81,12 +81,13 @@ func (c *Client) send(ctx context.Context, m message, receive func(resp *http.Re
 // repairs is how often a request is sent again at once after its bytes were damaged in transit.
 const repairs = 3
 
-// cure returns the remedy for the failure of m. Repeating a limited login soon does not help.
+// cure returns what helps against the failure of m. Repeating a limited login soon does not help, and a handle can be
+// opened only after others were closed if the user has all.
 func (m message) cure(err error) retry.Cure {
 	switch {
 	case errors.Is(err, wire.ErrDamaged):
 		return retry.Repetition
-	case errors.Is(err, pfs.Integrity), m.anonymous && errors.Is(err, pfs.Limit):
+	case errors.Is(err, pfs.Integrity), m.anonymous && errors.Is(err, pfs.Limit), errors.Is(err, wire.ErrHeld):
 		return retry.Nothing
 	}
 	return retry.CureOf(err)

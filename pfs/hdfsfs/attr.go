@@ -16,6 +16,7 @@ import (
 	"github.com/paddlecloud/pfs/pfs"
 	"github.com/paddlecloud/pfs/pfs/digest"
 	"github.com/paddlecloud/pfs/pfs/internal/rules"
+	"github.com/paddlecloud/pfs/pfs/retry"
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
@@ -153,7 +154,7 @@ func (f *FS) truncate(ctx context.Context, at string, size int64) error {
 		switch {
 		case done || err != nil && !recovering:
 			return err
-		case time.Now().After(until):
+		case time.Now().After(until) || retry.From(ctx).Spent():
 			return pfs.Errorf("hdfsfs.truncate", "", pfs.Unavailable, "HDFS is still shortening the last block, or another writer has the file")
 		}
 		if err := wait(ctx, 100*time.Millisecond); err != nil {

@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"github.com/paddlecloud/pfs/pfs"
+	"github.com/paddlecloud/pfs/pfs/retry"
 )
 
 // batchWorkers is the number of files of a batch that are written at once.
@@ -169,7 +170,7 @@ func (b *batch) store(ctx context.Context, data []byte, perm fs.FileMode) (at st
 			at, err = b.storeOnce(ctx, l, data)
 			return err
 		})
-		if err == nil || at == "" || !is(err, pfs.Unavailable, pfs.Integrity) || nameNodeSilent(err) {
+		if err == nil || at == "" || !is(err, pfs.Unavailable, pfs.Integrity) || nameNodeSilent(err) || retry.From(ctx).Spent() {
 			return at, err
 		}
 	}

@@ -2,8 +2,11 @@
 //
 // The owner of some work puts one Budget into its context with With, and every layer below spends
 // from it with Do. Layers nest: a copy repeats the transfer of a chunk, which a client sends as a
-// request. Only the outermost Do retries, because the context that it passes on has no budget left.
+// request. Only the outermost Do waits and repeats, because the context that it passes on has no budget left.
 // So attempts do not multiply.
+//
+// What time does not cure is repeated only by the layer that can repair it: the client sends a request again whose
+// bytes were damaged in transit (Op.Repairs), and pfs/transfer sends again what a store has lost (Repair).
 package retry
 
 import (
@@ -75,6 +78,7 @@ func (p Policy) next(try int, spent time.Duration) (time.Duration, bool) {
 type Budget struct {
 	policy Policy
 	told   func(waited time.Duration, err error)
+	outer  *Budget // that the operation spends, which nothing below may repeat; nil if that has none
 	once   bool
 
 	answered atomic.Int64 // when something was done last, in ns since 1970
@@ -97,7 +101,9 @@ func (b *Budget) Answered() {
 }
 
 // Spent reports whether the budget is spent.
-func (b *Budget) Spent() bool { return b.spent.Load() }
+func (b *Budget) Spent() bool {
+	return b != nil && (b.spent.Load() || b.outer.Spent())
+}
 
 type key struct{}
 
@@ -105,21 +111,42 @@ type key struct{}
 func With(ctx context.Context, b *Budget) context.Context { return context.WithValue(ctx, key{}, b) }
 
 // Once returns a context in which nothing is repeated.
-func Once(ctx context.Context) context.Context { return With(ctx, &Budget{policy: Never, once: true}) }
+func Once(ctx context.Context) context.Context { return From(ctx).onceIn(ctx) }
 
-// From returns the budget of ctx, or nil.
+func (b *Budget) onceIn(ctx context.Context) context.Context {
+	return With(ctx, &Budget{policy: Never, outer: b, once: true})
+}
+
+// From returns the budget of ctx, or nil, which is never spent.
 func From(ctx context.Context) *Budget {
 	b, _ := ctx.Value(key{}).(*Budget)
 	return b
 }
 
-// Wait pauses after attempt number try of a repair, such as sending bytes again that a store has
-// lost.
-func (b *Budget) Wait(ctx context.Context, try int) error {
-	return Sleep(ctx, b.policy.pause(try))
+// MaxRepairs is how often what a store has lost is sent again.
+const MaxRepairs = 8
+
+// Repair pauses before what a store has lost is sent again, which made times was done before, and returns nil. It
+// returns err, with which the last attempt failed, if there must be no other attempt.
+func (b *Budget) Repair(ctx context.Context, made int, err error) error {
+	var over *inVain
+	switch {
+	case errors.As(err, &over):
+		return err
+	case made >= MaxRepairs || b.Spent():
+		return &inVain{err}
+	case Sleep(ctx, b.policy.pause(made)) != nil:
+		return err
+	}
+	return nil
 }
 
-// Cure is the remedy for an error.
+// inVain is the error of what was repaired as often as it may be. No layer above repairs it.
+type inVain struct{ error }
+
+func (e *inVain) Unwrap() error { return e.error }
+
+// Cure is what helps against an error.
 type Cure uint8
 
 // The cures.
@@ -129,21 +156,17 @@ const (
 	Repetition      // the same attempt may succeed at once
 )
 
-// CureOf is the default rule: time cures a temporary error, and repetition cures Integrity, since
-// bytes may have been damaged in transit.
+// CureOf is the usual rule: time cures a temporary error.
 func CureOf(err error) Cure {
-	switch kind := pfs.KindOf(err); {
-	case kind.Temporary():
+	if pfs.KindOf(err).Temporary() {
 		return Time
-	case kind == pfs.Integrity:
-		return Repetition
 	}
 	return Nothing
 }
 
 // Op is an operation that may be repeated.
 type Op struct {
-	// Repairs is how often the operation is repeated at once. Damage that stays is at one of the ends.
+	// Repairs is how often the operation is repeated at once, where Repetition is the cure, whatever the budget.
 	Repairs int
 	// Cure returns the remedy for an error; nil means CureOf.
 	Cure func(error) Cure
@@ -168,7 +191,7 @@ func (b *Budget) Do(ctx context.Context, op Op, do func(context.Context) error) 
 	if cure == nil {
 		cure = CureOf
 	}
-	inner := Once(ctx)
+	inner := b.onceIn(ctx)
 	repairs, try := 0, 0
 	var vain time.Time // time of the first failure
 	for {
@@ -181,7 +204,7 @@ func (b *Budget) Do(ctx context.Context, op Op, do func(context.Context) error) 
 			return nil
 		}
 		how := cure(err)
-		if ctx.Err() != nil || how == Nothing || b.once || b.Spent() {
+		if ctx.Err() != nil || how == Nothing || how == Time && b.once || b.Spent() {
 			return err
 		}
 		took := min(time.Since(began), b.policy.Total/2)
@@ -190,7 +213,7 @@ func (b *Budget) Do(ctx context.Context, op Op, do func(context.Context) error) 
 		}
 		if how == Repetition {
 			if repairs++; repairs > op.Repairs {
-				return err
+				return &inVain{err}
 			}
 			b.tell(op, 0, err)
 			continue

@@ -40,6 +40,10 @@ func TestTotal(t *testing.T) {
 				if err := b.Do(t.Context(), retry.Op{}, fail); err == nil || time.Since(began) != attempt || !b.Spent() {
 					t.Errorf("another operation took %v: %v", time.Since(began), err)
 				}
+				inner := retry.From(retry.Once(retry.With(t.Context(), b)))
+				if !inner.Spent() || inner.Repair(t.Context(), 0, err) == nil {
+					t.Error("the layers below do not know that the budget is spent")
+				}
 				if b.Answered(); b.Spent() {
 					t.Error("the budget is spent although something was done")
 				}
@@ -58,15 +62,20 @@ func TestAttempts(t *testing.T) {
 		{retry.Policy{Attempts: 7}, pfs.Unavailable, 8},
 		{retry.Policy{Attempts: 7}, pfs.Limit, 8},
 		{retry.Policy{Attempts: 7}, pfs.NotExist, 1},
-		{retry.Policy{Attempts: 7}, pfs.Integrity, 4},
+		{retry.Policy{Attempts: 7}, pfs.Integrity, 4}, // the inner layer repairs
 		{retry.Never, pfs.Unavailable, 1},
 		{retry.Never, pfs.Integrity, 4}, // which costs no time
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			n := 0
 			b := retry.New(tt.policy, nil)
-			op := retry.Op{Repairs: 3}
-			err := b.Do(retry.With(t.Context(), b), op, func(ctx context.Context) error {
+			op := retry.Op{Repairs: 3, Cure: func(err error) retry.Cure {
+				if errors.Is(err, pfs.Integrity) {
+					return retry.Repetition
+				}
+				return retry.CureOf(err)
+			}}
+			err := b.Do(retry.With(t.Context(), b), retry.Op{}, func(ctx context.Context) error {
 				return retry.From(ctx).Do(ctx, op, func(context.Context) error {
 					n++
 					return pfs.E("test", "/f", tt.kind, nil)
@@ -74,6 +83,9 @@ func TestAttempts(t *testing.T) {
 			})
 			if !errors.Is(err, tt.kind) || n != tt.want {
 				t.Errorf("%+v: %v after %d attempts, want %d", tt, err, n, tt.want)
+			}
+			if tt.kind == pfs.Integrity && b.Repair(t.Context(), 0, err) == nil {
+				t.Error("what a layer has repaired in vain is repaired again")
 			}
 		})
 	}

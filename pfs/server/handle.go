@@ -110,7 +110,7 @@ func (hs *handles) reserve(name pfs.Path, user string) error {
 	defer hs.places.Unlock()
 	switch {
 	case hs.own[user] >= hs.share:
-		return pfs.Errorf("server.reserve", name, pfs.Limit, "%d handles of yours are open: close some", hs.share)
+		return pfs.Errorf("server.reserve", name, pfs.Limit, "%d handles of yours are open: %w", hs.share, wire.ErrHeld)
 	case hs.taken >= hs.most:
 		return pfs.Errorf("server.reserve", name, pfs.Limit, "%d handles of all users are open, try again", hs.most)
 	}

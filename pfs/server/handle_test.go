@@ -3,6 +3,7 @@ package server
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io/fs"
 	"net/http/httptest"
@@ -164,6 +165,9 @@ func TestHandleLimit(t *testing.T) {
 	mustOpen(t, s, "/f", readWrite)
 	_, err := open(t, s, "alice", "/f", readWrite)
 	wantKind(t, err, pfs.Limit)
+	if !errors.Is(err, wire.ErrHeld) {
+		t.Errorf("%v: want an error that waiting does not cure", err)
+	}
 	for _, user := range []string{"bob", "carol", "dave"} {
 		for range 2 {
 			if _, err := open(t, s, user, "/f", readWrite); err != nil {
@@ -173,6 +177,9 @@ func TestHandleLimit(t *testing.T) {
 	}
 	_, err = open(t, s, "erin", "/f", readWrite)
 	wantKind(t, err, pfs.Limit)
+	if errors.Is(err, wire.ErrHeld) {
+		t.Errorf("%v: want an error that waiting cures", err)
+	}
 	if err := post(t, s, "alice", wire.CallHandleClose, wire.HandleRequest{Handle: first}, nil); err != nil {
 		t.Fatal(err)
 	}

@@ -250,14 +250,14 @@ func (r *run) tried(ctx context.Context, b *batch, todo []*slot, errs []error, t
 		switch {
 		case err == nil:
 			r.wroteSmall(ctx, s)
-		case kind.Temporary() || kind == pfs.Integrity && !b.within() || kind == pfs.Canceled:
+		case kind.Temporary() || kind == pfs.Canceled:
 			left = append(left, s)
 			if why == nil || kind.Temporary() {
 				why = err
 			}
 		case s.entry.NoReplace && kind == pfs.Exist:
 			r.existsSmall(ctx, s, try)
-		case kind == pfs.Unsupported, b.within(), isFull(kind):
+		case kind == pfs.Unsupported, kind == pfs.Integrity, b.within(), isFull(kind):
 			// A file that found no room may fit without the larger files of the batch.
 			*alone = append(*alone, s.it)
 		default:

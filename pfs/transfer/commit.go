@@ -32,7 +32,7 @@ func (c *fileCopy) commit(ctx context.Context) (pfs.Info, error) {
 // commit publishes w as the file target and retries temporary errors.
 func (j *Job) commit(ctx context.Context, w pfs.Staged, target End, opts pfs.CommitOptions) (info pfs.Info, err error) {
 	tries := 0
-	err = j.retryTemporary(ctx, target.Path, func(ctx context.Context) (err error) {
+	err = j.retry(ctx, target.Path, func(ctx context.Context) (err error) {
 		tries++
 		info, err = w.Commit(ctx, opts)
 		return err

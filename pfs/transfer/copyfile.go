@@ -12,7 +12,7 @@ import (
 // job would choose. Whether to replace, and which time to set, is in opts alone.
 func (j *Job) CopyFile(ctx context.Context, source, target End, opts pfs.CopyOptions, progress func(done int64)) (pfs.Info, error) {
 	j.spend(ctx)
-	c := &fileCopy{j: j, source: source, target: target, name: source.Path, opts: opts, plainMode: j.opts.NewMode, progress: progress}
+	c := &fileCopy{upload: newUpload(j, source.Path, target), source: source, opts: opts, plainMode: j.opts.NewMode, progress: progress}
 	j.count.files.Add(1)
 	j.count.complete.Store(true)
 	info, err := c.run(ctx)

@@ -215,7 +215,7 @@ func (r *run) copyFile(ctx context.Context, it *item) {
 
 // tryFile copies a file once.
 func (r *run) tryFile(ctx context.Context, it *item) (*fileCopy, pfs.Info, error) {
-	c := &fileCopy{j: r.j, source: it.source, target: it.target, name: it.name, info: it.info, plainMode: r.j.opts.NewMode}
+	c := &fileCopy{upload: newUpload(r.j, it.name, it.target), source: it.source, info: it.info, plainMode: r.j.opts.NewMode}
 	c.opts = pfs.CopyOptions{NoReplace: r.j.opts.Overwrite == NoReplace, NewTime: r.j.opts.NewTime}
 	info, err := c.anywhere(ctx)
 	return c, info, err

@@ -43,9 +43,9 @@
 // of that directory fail at once.
 //
 // If the target loses an upload unit (Staged.Unit) while it is sent, the unit is sent again
-// from its start. Another pass over the file finds bytes that the target lost later. A file fails
-// after several passes without progress. A stream cannot be read again, so its bytes are kept
-// until they are durable: in memory, or on disk if units are long (Resending).
+// from its start. Another pass over the file finds bytes that the target lost later. A stream
+// cannot be read again, so its bytes are kept until they are durable: in memory, or on disk if
+// units are long. One count for each upload bounds all of this (retry.MaxRepairs, upload.go).
 //
 // A job that could not do all of its work returns an [Incomplete]; a job of a single
 // file returns the error of that file.
@@ -68,11 +68,10 @@
 //	copyfile, filecopy, commit       a copy of one file: its passes, its errors, its commit
 //	send, leafbuffer,                one pass over the leaves of a file
 //	ordereddigests
-//	resume, journal                  finding the leaves that are already staged
-//	writer, stream, fromreader,      copying from a stream, which cannot be read again
-//	source
-//	pieces, piecestream, spool       the same, to a target with long units
-//	outputs                          files that become visible together
-//	towriter, readahead              copying to a stream
-//	verify                           comparing two trees
+//	resume, journal                  which leaves are staged already
+//	upload                           an upload, opened again and repaired when the target has lost it
+//	writer, stream, spool            from a stream, which nobody can read again
+//	outputs                          files that get their names together
+//	towriter, readahead              to a stream
+//	verify                           two trees compared
 package transfer

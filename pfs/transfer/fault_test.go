@@ -18,6 +18,8 @@ type faulty struct {
 	*memfs.FS
 	before func(op string, name pfs.Path) error
 
+	failing func(op string, name pfs.Path, off int64) error // is before that knows where is written
+
 	wire bool  // staged bytes cannot be read back, Commit checks the digest
 	unit int64 // of uploads, if not 0; the order of writes within it is checked
 	flip func(op string, off int64, p []byte)
@@ -38,7 +40,12 @@ func newFaulty(t testing.TB) *faulty {
 	return &faulty{FS: memfs.New(memfs.Options{}), t: t, at: map[string]map[int64]int64{}}
 }
 
-func (f *faulty) hook(op string, name pfs.Path) error {
+func (f *faulty) hook(op string, name pfs.Path) error { return f.hookAt(op, name, 0) }
+
+func (f *faulty) hookAt(op string, name pfs.Path, off int64) error {
+	if f.failing != nil {
+		return f.failing(op, name, off)
+	}
 	if f.before == nil {
 		return nil
 	}
@@ -167,7 +174,7 @@ func (w *faultyStaged) Unit() int64 {
 }
 
 func (w *faultyStaged) WriteAt(ctx context.Context, p []byte, off int64) (int, error) {
-	if err := w.f.hook("write", w.name); err != nil {
+	if err := w.f.hookAt("write", w.name, off); err != nil {
 		return 0, err
 	}
 	if err := w.lost(ctx, "write", off); err != nil {

@@ -122,7 +122,7 @@ func TestResumeDamaged(t *testing.T) {
 	checkKind(t, newJob(t, Options{}).Copy(context.Background(), End{a, "/f"}, End{b, "/f"}), pfs.Permission)
 	b.before = nil
 	f, _ := a.Open(context.Background(), "/f")
-	id = (&fileCopy{j: newJob(t, Options{}), source: End{a, "/f"}, target: End{b, "/f"}, info: f.Info()}).stagedID()
+	id = (&fileCopy{upload: newUpload(newJob(t, Options{}), "/f", End{b, "/f"}), source: End{a, "/f"}, info: f.Info()}).stagedID()
 	w, err := b.Create(context.Background(), "/f", pfs.CreateOptions{ID: id, Reopen: true})
 	must(t, err)
 	for _, off := range []int64{5*chunk + 3, 20 * chunk} { // content

@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"math"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -14,24 +15,17 @@ import (
 	"github.com/paddlecloud/pfs/pfs/digest"
 )
 
-// maxPasses is how many consecutive passes over one file may fail without progress, because
-// the target loses or damages staged bytes.
-const maxPasses = 4
-
 // fileCopy copies one file from one file system to another.
 type fileCopy struct {
-	j              *Job
-	source, target End
-	name           pfs.Path // of the source, as the caller knows it
-	opts           pfs.CopyOptions
-	plainMode      bool // the copy does not get the source's mode
-	progress       func(done int64)
+	*upload
+	source    End
+	opts      pfs.CopyOptions
+	plainMode bool // the copy does not get the source's mode
+	progress  func(done int64)
 
-	file   pfs.File
-	info   pfs.Info // the version of the source that is copied
-	id     string
-	staged pfs.Staged
-	log    *journal
+	file pfs.File
+	info pfs.Info // the version of the source that is copied
+	log  *journal
 
 	compare bool // there are staged bytes to compare
 	noted   bool // the journal is valid
@@ -89,10 +83,11 @@ func (c *fileCopy) copyVersion(ctx context.Context) (pfs.Info, error) {
 		return pfs.Info{}, err
 	}
 	defer c.file.Close()
-	c.id = c.stagedID()
+	c.upload.opts = pfs.CreateOptions{ID: c.stagedID(), Size: c.info.Size}
 	if err := c.create(ctx, false); err != nil {
-		return pfs.Info{}, err
+		return pfs.Info{}, &endError{err: err}
 	}
+	c.resume(ctx)
 	info, err := c.copyWithRetries(ctx)
 	if err != nil {
 		c.leave(ctx, err)
@@ -126,46 +121,39 @@ func (c *fileCopy) stagedID() string {
 	return hex.EncodeToString(h.Sum(nil)[:20])
 }
 
-// create begins or resumes the upload.
-func (c *fileCopy) create(ctx context.Context, reopen bool) error {
-	err := c.j.retry(ctx, c.name, func(ctx context.Context) error {
-		opts := pfs.CreateOptions{ID: c.id, Size: c.info.Size, Reopen: reopen}
-		w, err := c.target.FS.Create(ctx, c.target.Path, opts)
-		if err == nil {
-			c.staged = w
-		}
-		return err
-	})
-	if err != nil {
-		return &endError{err: err}
-	}
+// resume looks at what is staged, after the upload was opened.
+func (c *fileCopy) resume(ctx context.Context) {
 	// The caller may have used its ID for other content. The journal then describes that content.
 	c.compare, c.noted = c.staged.Resumed(), c.opts.ID == "" && c.j.opts.StagedID == nil
 	c.log = openJournal(ctx, c.staged, c.info.Size)
-	return nil
 }
 
-// copyWithRetries fills the upload and commits it. It makes another pass over the file if the
-// target lost staged bytes.
+// copyWithRetries fills the upload and commits it. It makes another pass over the file if the target lost staged
+// bytes.
 func (c *fileCopy) copyWithRetries(ctx context.Context) (info pfs.Info, err error) {
-	for stalledPasses := 0; ; {
+	for {
 		if info, err = c.copyOnce(ctx); err == nil {
 			return info, nil
 		}
-		if stalledPasses++; c.gained() {
-			stalledPasses = 0
+		if resumed := c.resumed.Load(); resumed > c.kept && resumed < c.info.Size {
+			c.kept = resumed // more than any earlier pass found at the target
+			c.gained(math.MaxInt64)
 		}
-		if stalledPasses == maxPasses || ctx.Err() != nil {
+		var end *endError
+		if !errors.As(err, &end) {
 			return info, err
 		}
-		again, failed := c.prepareRetry(ctx, err)
-		if failed != nil {
-			return info, failed
-		}
-		if !again {
+		// The journal may be wrong about what the source had: all leaves are compared then.
+		if end.source && (!errors.Is(err, pfs.Integrity) || c.resumed.Load() == 0 || !c.noted) {
 			return info, err
 		}
-		c.j.retried(c.name, 0, err)
+		generation := c.generation
+		if failed := c.repair(ctx, generation, whole, end.err); failed != nil {
+			return info, &endError{err: failed, source: end.source}
+		}
+		if c.compare, c.noted = true, false; c.generation != generation {
+			c.resume(ctx)
+		}
 		c.restart()
 	}
 }
@@ -195,50 +183,6 @@ func mayBeChange(err error) bool {
 	}
 	kind := pfs.KindOf(err)
 	return kind != pfs.Canceled && !kind.Temporary()
-}
-
-// prepareRetry prepares another pass after err, and reports whether one can help.
-func (c *fileCopy) prepareRetry(ctx context.Context, err error) (again bool, failed error) {
-	var end *endError
-	if !errors.As(err, &end) {
-		return false, nil
-	}
-	damaged := errors.Is(err, pfs.Integrity)
-	switch {
-	case end.source:
-		// The journal may be wrong: compare all leaves with the source.
-		again = damaged && c.resumed.Load() > 0 && c.noted
-		c.compare, c.noted = true, false
-		return again, nil
-	case damaged:
-		c.compare, c.noted = true, false
-		return true, nil
-	case isLost(err):
-		return true, c.reopen(ctx)
-	}
-	return false, nil
-}
-
-// reopen opens the upload again after the target forgot the handle, or begins a new one if the
-// staged bytes are gone.
-func (c *fileCopy) reopen(ctx context.Context) error {
-	_ = c.staged.Suspend(ctx)
-	err := c.create(ctx, true)
-	if errors.Is(err, pfs.Conflict) {
-		err = c.create(ctx, false)
-	}
-	return err
-}
-
-// gained reports whether the copy makes progress: the failed pass found more bytes at the target
-// than any earlier pass, and had bytes left to send.
-func (c *fileCopy) gained() bool {
-	resumed := c.resumed.Load()
-	if resumed <= c.kept || resumed == c.info.Size {
-		return false
-	}
-	c.kept = resumed
-	return true
 }
 
 // restart subtracts the reported progress.

@@ -32,7 +32,7 @@ func (c *fileCopy) inside(ctx context.Context) (info pfs.Info, err error) {
 	if opts.ID == "" {
 		opts.ID = c.stagedID() // so that a repeated copy resumes
 	}
-	err = c.j.retryTemporary(ctx, c.name, func(ctx context.Context) error {
+	err = c.j.retry(ctx, c.name, func(ctx context.Context) error {
 		info, err = pfs.CopyInside(ctx, c.target.FS, c.source.Path, c.target.Path, opts, progress)
 		return err
 	})

@@ -240,7 +240,7 @@ func (o *Output) rest() error {
 	o.set.mu.Lock()
 	many := len(o.set.list) > openOutputs
 	o.set.mu.Unlock()
-	if many || o.w.keepsFile() {
+	if many || o.w.kept != nil {
 		return o.w.Suspend()
 	}
 	return nil

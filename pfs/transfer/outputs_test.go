@@ -91,7 +91,7 @@ func TestManyOutputsWaitByThemselves(t *testing.T) {
 			_, err = o.Write([]byte{byte(i)})
 			must(t, err)
 			must(t, o.Finish())
-			if open := o.w.keeper.(*stream).staged != nil; open != (i < openOutputs) {
+			if open := o.w.staged != nil; open != (i < openOutputs) {
 				t.Fatalf("output %d is open: %v", i, open)
 			}
 		}

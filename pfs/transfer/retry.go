@@ -8,23 +8,10 @@ import (
 	"github.com/paddlecloud/pfs/pfs/retry"
 )
 
-// repairs is how often one piece is moved again after it failed its check on the way.
-// Damage that stays is at one of the ends.
-const repairs = 3
-
-// retry calls do until it succeeds or a retry cannot help: after a pause if the error is temporary,
-// at once if it is Integrity. name is the path in Retry events and in the error of a panic of do.
+// retry calls do until it succeeds or time does not help. name is what the Retry events are about, and an error that
+// a panic of do was.
 func (j *Job) retry(ctx context.Context, name pfs.Path, do func(context.Context) error) error {
-	return j.repeat(ctx, name, repairs, do)
-}
-
-// retryTemporary is retry for operations that do not repair Integrity errors.
-func (j *Job) retryTemporary(ctx context.Context, name pfs.Path, do func(context.Context) error) error {
-	return j.repeat(ctx, name, 0, do)
-}
-
-func (j *Job) repeat(ctx context.Context, name pfs.Path, repairs int, do func(context.Context) error) error {
-	op := retry.Op{Repairs: repairs, Told: func(waited time.Duration, err error) { j.retried(name, waited, err) }}
+	op := retry.Op{Told: func(waited time.Duration, err error) { j.retried(name, waited, err) }}
 	if err := pfs.CheckContext(ctx, "transfer.retry", name); err != nil {
 		return err
 	}

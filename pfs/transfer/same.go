@@ -109,7 +109,7 @@ func (j *Job) digestOf(ctx context.Context, e End, info pfs.Info) (string, error
 // compute returns the digest of the stored bytes of a file. progress may be nil.
 func (j *Job) compute(ctx context.Context, e End, algorithm string, progress func(done int64)) (sum string, err error) {
 	if d, ok := e.FS.(pfs.Digester); ok {
-		err = j.retryTemporary(ctx, e.Path, func(ctx context.Context) error {
+		err = j.retry(ctx, e.Path, func(ctx context.Context) error {
 			sum, err = d.Digest(ctx, e.Path, algorithm, progress)
 			return err
 		})

@@ -19,10 +19,6 @@ const (
 	// stores read consecutive bytes fastest. Each worker gets at least runsEach such runs, so
 	// that all workers end at about the same time.
 	maxRun, runsEach = 8, 4
-
-	// unitTries is how often an upload unit of several leaves is sent within a pass if the target
-	// loses bytes of it.
-	unitTries = 5
 )
 
 // pass goes once through all leaves of a file and sends those that the target lacks.
@@ -146,7 +142,7 @@ func (p *pass) sendUnit(ctx context.Context, s *staging, first, end int64) error
 // fillUnit sends the leaves [first, end) of one upload unit. If the target loses bytes of the unit,
 // fillUnit sends it again from its start, because only the source still has them.
 func (p *pass) fillUnit(ctx context.Context, l *leafBuffer, first, end int64) error {
-	for try := 0; ; try++ {
+	for {
 		digests, err := p.writeUnit(ctx, l, first, end)
 		if err == nil {
 			for k, d := range digests {
@@ -154,21 +150,15 @@ func (p *pass) fillUnit(ctx context.Context, l *leafBuffer, first, end int64) er
 			}
 			return nil
 		}
-		if !lostUnit(err) || end-first == 1 || try == unitTries || ctx.Err() != nil {
+		var failed *endError
+		if !errors.As(err, &failed) || failed.source || !errors.Is(err, pfs.Integrity) {
 			return err
 		}
-		p.j.retried(p.name, 0, err)
+		if err := p.repair(ctx, 0, first, failed.err); err != nil {
+			return &endError{err: err}
+		}
 		p.takeBack(int64(len(digests)) * pfs.ChunkSize)
-		if p.j.budgetOf(ctx).Wait(ctx, try) != nil {
-			return err
-		}
 	}
-}
-
-// lostUnit reports whether the unit must be sent again from its start.
-func lostUnit(err error) bool {
-	var end *endError
-	return errors.As(err, &end) && !end.source && errors.Is(err, pfs.Integrity)
 }
 
 // writeUnit reads and writes the leaves [first, end) in order and returns the digests of the

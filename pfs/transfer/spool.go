@@ -42,7 +42,7 @@ func (s *spool) read(p []byte, off int64) error {
 
 // close removes the file.
 func (s *spool) close() {
-	if s.file == nil {
+	if s == nil || s.file == nil {
 		return
 	}
 	_ = s.file.Close()

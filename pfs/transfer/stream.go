@@ -2,44 +2,246 @@ package transfer
 
 import (
 	"context"
-	"errors"
-	"sync"
+	"io"
 
 	"github.com/paddlecloud/pfs/pfs"
 )
 
-// stream is the keeper of a target that takes chunks in any order. They are kept in windows of
-// up to halfWindow chunks until they are durable: one window is being filled while the one
-// before it is being synced.
-type stream struct {
-	w       *Writer
-	last    streamWindow // the one being filled
-	off     int64        // where the next chunk belongs
-	syncing chan error   // reports when the previous window is durable; nil if there is none
-
-	mu         sync.Mutex
-	staged     pfs.Staged // nil while suspended
-	generation int        // how often it was opened
-	dropped    bool       // bytes that the target reported as durable were dropped here
+// put begins to write the next chunk, which takes over p. If memory is short it first gives up what
+// the stream keeps.
+func (w *Writer) put(p []byte) error {
+	if !w.j.pool.tryReserve() {
+		err := w.rotate()
+		if err == nil {
+			err = w.settle()
+		}
+		if err == nil {
+			err = w.j.pool.reserve(w.ctx)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	w.send(p)
+	if w.crowded != nil && w.crowded() {
+		if err := w.rotate(); err != nil {
+			return err
+		}
+		return w.settle()
+	}
+	if len(w.last) < halfWindow {
+		return nil
+	}
+	return w.rotate()
 }
 
-// streamWindow is a row of chunks in memory.
-type streamWindow struct{ chunks []*streamChunk }
+// send begins to write the next chunk.
+func (w *Writer) send(p []byte) {
+	c := &streamChunk{p: p, off: w.length, done: make(chan struct{})}
+	w.length += int64(len(p))
+	if w.kept != nil && len(w.last) > 0 {
+		c.before = w.last[0]
+		w.last = nil
+	}
+	w.last = append(w.last, c)
+	go func() {
+		defer close(c.done)
+		c.err = pfs.Guard("transfer.Writer", w.name, func() error { return w.writeFirst(c) })
+		if c.err != nil {
+			w.cancel(c.err)
+		}
+	}()
+}
 
-// streamChunk is one leaf of the stream.
-type streamChunk struct {
-	p       []byte
-	off     int64
-	sums    leafSums
-	written int // generation that has it
-	err     error
-	done    chan struct{} // closed when the first writing has ended
+// writeFirst writes a chunk for the first time, and counts it.
+func (w *Writer) writeFirst(c *streamChunk) error {
+	if w.kept != nil {
+		defer func() {
+			w.note(window{c})
+			w.j.pool.put(c.p)
+			c.p, c.before = nil, nil
+		}()
+	}
+	if c.before != nil {
+		<-c.before.done
+		if c.before.err != nil {
+			return c.before.err
+		}
+	}
+	release, err := w.j.slot(w.ctx)
+	if err != nil {
+		return err
+	}
+	defer release()
+	c.sums = w.sums.leaf(c.p)
+	if err := w.j.pay(w.ctx, len(c.p)); err != nil {
+		return err
+	}
+	if w.kept != nil {
+		err = w.append(c.p)
+	} else {
+		err = w.write(w.ctx, c)
+	}
+	if err != nil {
+		return err
+	}
+	done := w.j.count.bytesDone.Add(int64(len(c.p)))
+	w.j.emit(Event{Kind: Progress, Target: w.name, Size: -1, Bytes: done})
+	return nil
+}
+
+// write writes a chunk to the upload as it is open now.
+func (w *Writer) write(ctx context.Context, c *streamChunk) error {
+	for {
+		staged, generation := w.current()
+		err := w.writeAt(ctx, staged, c.p, c.off)
+		if err == nil {
+			c.written = generation
+			return nil
+		}
+		if err := w.repair(ctx, generation, c.off, err); err != nil {
+			return err
+		}
+	}
+}
+
+func (w *Writer) writeAt(ctx context.Context, staged pfs.Staged, p []byte, off int64) error {
+	return w.j.retry(ctx, w.name, func(ctx context.Context) error {
+		_, err := staged.WriteAt(ctx, p, off)
+		return err
+	})
+}
+
+// append writes p behind what was written. A unit is durable before the next one begins.
+func (w *Writer) append(p []byte) error {
+	u := &w.unit
+	for len(p) > 0 {
+		if u.to-u.from == w.kept.size {
+			if err := w.sync(w.ctx, nil); err != nil {
+				return err
+			}
+			u.from = u.to
+		}
+		part := p[:min(int64(len(p)), u.from+w.kept.size-u.to)]
+		w.kept.keep(part, u.to)
+		err := w.secure(w.ctx, nil, func(staged pfs.Staged) error { return w.writeAt(w.ctx, staged, part, u.to) })
+		if err != nil {
+			return err
+		}
+		u.to += int64(len(part))
+		p = p[len(part):]
+	}
+	return nil
+}
+
+// sync makes durable what was written.
+func (w *Writer) sync(ctx context.Context, win window) error {
+	err := w.secure(ctx, win, func(staged pfs.Staged) error {
+		return w.j.retry(ctx, w.name, staged.Sync)
+	})
+	if err != nil {
+		return err
+	}
+	w.opening <- struct{}{}
+	w.durable = true
+	<-w.opening
+	w.gained(win.end())
+	return nil
+}
+
+// secure calls do, which syncs or commits the upload or writes more to it, until it succeeds while the target
+// has the window and the unit. What the target has lost is sent again first.
+func (w *Writer) secure(ctx context.Context, win window, do func(pfs.Staged) error) error {
+	for {
+		staged, generation := w.current()
+		err := w.mend(ctx, win, staged, generation)
+		if err == nil {
+			err = do(staged)
+		}
+		if err == nil {
+			if _, now := w.current(); now == generation {
+				return nil
+			}
+			continue
+		}
+		if err := w.repair(ctx, generation, whole, err); err != nil {
+			return err
+		}
+		for _, c := range win {
+			c.written = 0
+		}
+		w.unit.written = 0
+	}
+}
+
+// mend sends what this generation of the upload may lack.
+func (w *Writer) mend(ctx context.Context, win window, staged pfs.Staged, generation int) error {
+	for _, c := range win {
+		if c.written != generation && c.p != nil {
+			if err := w.write(ctx, c); err != nil {
+				return err
+			}
+		}
+	}
+	u := &w.unit
+	if w.kept == nil || u.written == generation {
+		return nil
+	}
+	buf := make([]byte, min(u.to-u.from, pfs.ChunkSize))
+	for off := u.from; off < u.to; off += int64(len(buf)) {
+		p := buf[:min(int64(len(buf)), u.to-off)]
+		if err := w.kept.read(p, off); err != nil {
+			return err
+		}
+		if err := w.writeAt(ctx, staged, p, off); err != nil {
+			return err
+		}
+	}
+	u.written = generation
+	return nil
+}
+
+// rotate begins to sync the last window, after the one before it is durable, and empties it.
+func (w *Writer) rotate() error {
+	if w.kept != nil {
+		return nil
+	}
+	if err := w.settle(); err != nil || len(w.last) == 0 {
+		return err
+	}
+	full, syncing := w.last, make(chan error, 1)
+	w.last, w.syncing = nil, syncing
+	go func() {
+		err := pfs.Guard("transfer.Writer", w.name, func() error {
+			if err := full.wait(); err != nil {
+				return err
+			}
+			w.note(full)
+			return w.sync(w.ctx, full)
+		})
+		if err != nil {
+			w.cancel(err)
+		}
+		w.drop(full)
+		syncing <- err
+	}()
+	return nil
+}
+
+// settle returns when the window before is durable.
+func (w *Writer) settle() error {
+	if w.syncing == nil {
+		return nil
+	}
+	err := <-w.syncing
+	w.syncing = nil
+	return err
 }
 
 // wait returns when every chunk was written or failed.
-func (win *streamWindow) wait() error {
+func (win window) wait() error {
 	var first error
-	for _, c := range win.chunks {
+	for _, c := range win {
 		<-c.done
 		if first == nil {
 			first = c.err
@@ -48,278 +250,107 @@ func (win *streamWindow) wait() error {
 	return first
 }
 
-// drop gives back the memory of a window.
-func (s *stream) drop(win *streamWindow) {
-	for _, c := range win.chunks {
-		s.w.j.pool.put(c.p)
+// end returns the offset behind the window.
+func (win window) end() int64 {
+	if len(win) == 0 {
+		return 0
 	}
-	win.chunks = nil
+	last := win[len(win)-1]
+	return last.off + int64(len(last.p))
+}
+
+// drop gives back the memory of a window.
+func (w *Writer) drop(win window) window {
+	for _, c := range win {
+		if c.p != nil {
+			w.j.pool.put(c.p)
+		}
+	}
+	return nil
 }
 
 // note keeps the hashes of a window.
-func (s *stream) note(win *streamWindow) {
-	for _, c := range win.chunks {
-		s.w.sums.leaves = append(s.w.sums.leaves, c.sums)
+func (w *Writer) note(win window) {
+	for _, c := range win {
+		w.sums.leaves = append(w.sums.leaves, c.sums)
 	}
 }
 
-// create begins the upload, or opens it again.
-func (s *stream) create(ctx context.Context, reopen bool) error {
-	target := s.w.target
-	return s.w.j.retry(ctx, target.Path, func(ctx context.Context) error {
-		staged, err := target.FS.Create(ctx, target.Path, pfs.CreateOptions{ID: s.w.id, Size: s.w.opts.Size, Reopen: reopen})
-		if err == nil {
-			s.staged = staged
-			s.generation++
-		}
-		return err
-	})
-}
-
-func (s *stream) current() (pfs.Staged, int) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.staged, s.generation
-}
-
-// isLost reports whether err means that the target no longer has the upload or its handle.
-func isLost(err error) bool {
-	if other := (*overtaken)(nil); errors.As(err, &other) {
-		return false
-	}
-	return errors.Is(err, pfs.Conflict) || errors.Is(err, pfs.Closed) || errors.Is(err, pfs.NotExist)
-}
-
-// renew opens the upload again, unless another chunk has done so since the generation that failed.
-func (s *stream) renew(ctx context.Context, failed int) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.generation != failed {
-		return nil
-	}
-	_ = s.staged.Suspend(ctx)
-	err := s.create(ctx, true)
-	if errors.Is(err, pfs.Conflict) && !s.dropped {
-		err = s.create(ctx, false) // everything is still here
-	}
-	return err
-}
-
-// reserve reserves memory for the next chunk. If memory is short, the stream drops its kept bytes
-// before it waits.
-func (s *stream) reserve(ctx context.Context) error {
-	if s.w.j.pool.tryReserve() {
-		return nil
-	}
-	err := s.rotate(ctx)
+// FromReader writes what r yields, to its end, to the file target, through a Writer. A stream
+// that fails leaves nothing behind.
+//
+// opts.Size and opts.Digest (XXH3), if not zero, are what the caller expects; a stream
+// that has another size or digest answers Integrity and is not published. If FromReader
+// fails, a Read of r may still be in progress when it returns.
+func (j *Job) FromReader(ctx context.Context, target End, r io.Reader, opts pfs.CommitOptions) (info pfs.Info, err error) {
+	j.count.files.Add(1)
+	length := int64(0)
+	w, err := j.NewWriter(ctx, target, WriterOptions{Size: opts.Size})
 	if err == nil {
-		err = s.settle()
+		if err = w.failed(w.copy(r)); err == nil {
+			info, err = w.Commit(opts)
+		}
+		length = w.length
+		w.Close(ctx)
 	}
 	if err != nil {
-		return err
+		j.count.failed.Add(1)
+		j.emit(Event{Kind: Failed, Target: target.Path, Size: -1, Bytes: length, Err: err})
+		return pfs.Info{}, err
 	}
-	return s.w.j.pool.reserve(ctx)
+	j.count.filesDone.Add(1)
+	j.emit(Event{Kind: Done, Target: target.Path, Size: info.Size, Bytes: info.Size, Digest: info.Digest})
+	return info, nil
 }
 
-func (s *stream) put(ctx context.Context, p []byte) error {
-	s.send(ctx, p)
-	if s.w.crowded != nil && s.w.crowded() {
-		if err := s.rotate(ctx); err != nil {
-			return err
-		}
-		return s.settle()
+// copy passes on what r yields, to its end. The end of w's context cannot stop a Read of r, which therefore is
+// in a goroutine of its own.
+func (w *Writer) copy(r io.Reader) error {
+	type filled struct {
+		p   []byte
+		err error
 	}
-	if len(s.last.chunks) < halfWindow {
-		return nil
-	}
-	return s.rotate(ctx)
-}
-
-// send begins to write the next chunk.
-func (s *stream) send(ctx context.Context, p []byte) {
-	c := &streamChunk{p: p, off: s.off, done: make(chan struct{})}
-	s.off += int64(len(p))
-	s.last.chunks = append(s.last.chunks, c)
+	chunks := make(chan filled)
 	go func() {
-		defer close(c.done)
-		c.err = s.w.guard(func() (err error) {
-			c.sums, err = s.w.write(ctx, c.p, func() error { return s.write(ctx, c) })
-			return err
-		})
-		if c.err != nil {
-			s.w.cancel(c.err)
-		}
-	}()
-}
-
-// write writes a chunk to the current handle of the upload.
-func (s *stream) write(ctx context.Context, c *streamChunk) error {
-	name := s.w.target.Path
-	for try := 1; ; try++ {
-		staged, generation := s.current()
-		err := s.w.j.retry(ctx, name, func(ctx context.Context) error {
-			_, err := staged.WriteAt(ctx, c.p, c.off)
-			return err
-		})
-		if err == nil {
-			c.written = generation
-			return nil
-		}
-		if !isLost(err) || try == maxPasses {
-			return err
-		}
-		s.w.j.retried(name, 0, err)
-		if err := s.renew(ctx, generation); err != nil {
-			return err
-		}
-	}
-}
-
-// rotate begins to sync the last window, after the one before it is durable, and empties it.
-func (s *stream) rotate(ctx context.Context) error {
-	if err := s.settle(); err != nil || len(s.last.chunks) == 0 {
-		return err
-	}
-	full := s.last
-	s.last = streamWindow{}
-	syncing := make(chan error, 1)
-	s.syncing = syncing
-	go func() {
-		err := s.w.guard(func() error { return s.sync(ctx, &full) })
-		if err != nil {
-			s.w.cancel(err)
-		}
-		s.mu.Lock()
-		s.dropped = true
-		s.mu.Unlock()
-		s.drop(&full)
-		syncing <- err
-	}()
-	return nil
-}
-
-// sync makes the window durable.
-func (s *stream) sync(ctx context.Context, full *streamWindow) error {
-	if err := full.wait(); err != nil {
-		return err
-	}
-	s.note(full)
-	return s.persist(ctx, full, func(staged pfs.Staged) error {
-		return s.w.j.retryTemporary(ctx, s.w.target.Path, func(ctx context.Context) error { return staged.Sync(ctx) })
-	})
-}
-
-// settle returns when the window before is durable.
-func (s *stream) settle() error {
-	if s.syncing == nil {
-		return nil
-	}
-	err := <-s.syncing
-	s.syncing = nil
-	return err
-}
-
-// persist calls secure, which syncs or commits the upload, until it succeeds with all chunks of the
-// window written. Chunks that the target lost are written again.
-func (s *stream) persist(ctx context.Context, win *streamWindow, secure func(pfs.Staged) error) error {
-	for try := 1; ; try++ {
-		staged, generation := s.current()
-		err := s.complete(ctx, win, generation)
-		if err == nil {
-			err = secure(staged)
-		}
-		if _, now := s.current(); err == nil && now == generation {
-			return nil
-		}
-		if err == nil && try == maxPasses {
-			return pfs.Errorf("transfer.Writer", s.w.target.Path, pfs.Conflict, "the target goes on to lose what is staged: send it again")
-		}
-		if try == maxPasses || err != nil && !isLost(err) && !errors.Is(err, pfs.Integrity) {
-			return err
-		}
-		if err != nil {
-			s.w.j.retried(s.w.target.Path, 0, err)
-		}
-		if isLost(err) {
-			if err := s.renew(ctx, generation); err != nil {
-				return err
+		for c := (filled{}); c.err == nil; {
+			c.p = w.j.pool.buffer()
+			n := 0
+			if err := pfs.Guard("transfer.FromReader", w.name, func() error {
+				for n < len(c.p) && c.err == nil {
+					var k int
+					k, c.err = r.Read(c.p[n:])
+					n += k
+				}
+				return nil
+			}); err != nil {
+				c.err = err
+			}
+			c.p = c.p[:n]
+			select {
+			case chunks <- c:
+			case <-w.ctx.Done():
+				return
 			}
 		}
-		if errors.Is(err, pfs.Integrity) {
-			win.distrust()
+	}()
+	for {
+		select {
+		case c := <-chunks:
+			if len(c.p) > 0 {
+				w.j.count.bytes.Add(int64(len(c.p)))
+				if err := w.put(c.p); err != nil {
+					return err
+				}
+			}
+			switch {
+			case c.err == io.EOF: // io.ErrUnexpectedEOF is of a stream that was cut off
+				w.j.count.complete.Store(true)
+				return nil
+			case c.err != nil:
+				return pfs.E("transfer.FromReader", w.name, pfs.KindOf(c.err), c.err)
+			}
+		case <-w.ctx.Done():
+			return pfs.CheckContext(w.ctx, "transfer.FromReader", "")
 		}
-	}
-}
-
-// complete writes the chunks that the upload of this generation may lack.
-func (s *stream) complete(ctx context.Context, win *streamWindow, generation int) error {
-	for _, c := range win.chunks {
-		if c.written == generation {
-			continue
-		}
-		if err := s.write(ctx, c); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// distrust has every chunk written again.
-func (win *streamWindow) distrust() {
-	for _, c := range win.chunks {
-		c.written = 0
-	}
-}
-
-func (s *stream) end(context.Context) error {
-	err := s.settle()
-	if err == nil {
-		err = s.last.wait()
-	}
-	if err == nil {
-		s.note(&s.last)
-	}
-	return err
-}
-
-func (s *stream) seal(ctx context.Context) error {
-	err := s.persist(ctx, &s.last, func(staged pfs.Staged) error {
-		return s.w.j.retryTemporary(ctx, s.w.target.Path, func(ctx context.Context) error { return staged.Sync(ctx) })
-	})
-	if err == nil {
-		s.dropped = true
-		s.drop(&s.last)
-	}
-	return err
-}
-
-func (s *stream) commit(ctx context.Context, opts pfs.CommitOptions) (info pfs.Info, err error) {
-	err = s.persist(ctx, &s.last, func(staged pfs.Staged) error {
-		info, err = s.w.j.commit(ctx, staged, s.w.target, opts)
-		return err
-	})
-	return info, err
-}
-
-func (s *stream) suspend(ctx context.Context) error {
-	err := s.staged.Suspend(ctx)
-	_ = s.staged.Close(ctx)
-	s.staged = nil
-	return err
-}
-
-func (s *stream) reopen(ctx context.Context) error {
-	if s.staged != nil {
-		return nil
-	}
-	return s.create(ctx, true)
-}
-
-func (s *stream) close(ctx context.Context) {
-	_ = s.last.wait()
-	s.drop(&s.last)
-	_ = s.settle()
-	if s.staged != nil {
-		_ = s.staged.Close(ctx)
 	}
 }

@@ -16,6 +16,7 @@ import (
 
 	"github.com/paddlecloud/pfs/pfs"
 	"github.com/paddlecloud/pfs/pfs/digest"
+	"github.com/paddlecloud/pfs/pfs/retry"
 )
 
 func TestFromReader(t *testing.T) {
@@ -131,16 +132,19 @@ func testLost(t *testing.T, unit int64, at string, number int64, sweep, ok bool)
 	checkFile(t, b, "/f", want)
 }
 
-// TestPersistAnew checks that a window is not durable if another chunk has meanwhile reopened the
-// upload in which it was synced.
-func TestPersistAnew(t *testing.T) {
-	s := &stream{w: &Writer{j: newJob(t, Options{}), target: End{Path: "/f"}}}
-	err := s.persist(t.Context(), &streamWindow{}, func(pfs.Staged) error {
-		s.generation++
+// TestSecureAnew does not call a window durable that was secured in an upload which another chunk has opened
+// again meanwhile.
+func TestSecureAnew(t *testing.T) {
+	w := &Writer{upload: newUpload(newJob(t, Options{}), "/f", End{Path: "/f"})}
+	n := 0
+	must(t, w.secure(t.Context(), nil, func(pfs.Staged) error {
+		if n++; n == 1 {
+			w.generation++
+		}
 		return nil
-	})
-	if !errors.Is(err, pfs.Conflict) {
-		t.Errorf("%v, want Conflict", err)
+	}))
+	if n != 2 {
+		t.Errorf("secured %d times, want 2", n)
 	}
 }
 
@@ -160,7 +164,7 @@ func TestFromReaderPieces(t *testing.T) {
 		{"middle of a piece", "write", unit + 3, 1, false, nil},
 		{"last of a piece", "write", 2*unit - 1, 1, false, nil},
 		{"the last piece", "write", pieces*unit + 1, 1, false, nil},
-		{"while it is written again", "write", unit + 3, pieceTries, false, nil},
+		{"while it is written again", "write", unit + 3, retry.MaxRepairs, false, nil},
 		{"always", "write", unit + 3, 1 << 20, false, pfs.Integrity},
 		{"at the end", "commit", pieces * unit, 1, false, nil},
 		{"sound, nothing kept", "", 0, 0, true, nil},

@@ -951,10 +951,10 @@ func TestBatchFaultsTogether(t *testing.T) {
 	away := 0
 	b.before = func(op string, name pfs.Path) error {
 		switch {
-		case op != "batch":
-		case name == "/d/damaged":
+		case name == "/d/damaged" && (op == "batch" || op == "write"):
 			return pfs.E("test", name, pfs.Integrity, nil)
-		case name == "/d/away" && away < repairs+1:
+		case op != "batch":
+		case name == "/d/away" && away < 4:
 			away++
 			return pfs.E("test", name, pfs.Unavailable, nil)
 		}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/paddlecloud/pfs/pfs"
 	"github.com/paddlecloud/pfs/pfs/digest"
+	"github.com/paddlecloud/pfs/pfs/retry"
 )
 
 const (
@@ -27,7 +28,7 @@ func newUnits(t *testing.T) (a, b *faulty, content []byte) {
 // TestLostUnit loses every unit, more often than there are passes, just before it is complete. Each
 // unit is sent again separately.
 func TestLostUnit(t *testing.T) {
-	const losses = unitTries
+	const losses = retry.MaxRepairs
 	a, b, content := newUnits(t)
 	left := map[int64]int{}
 	b.lose = func(op string, off int64) []int64 {
@@ -116,9 +117,12 @@ func TestPassesInVain(t *testing.T) {
 			}
 			checkKind(t, newJob(t, Options{}).Copy(context.Background(), End{a, "/f"}, End{b, "/f"}), pfs.Integrity)
 			checkAbsent(t, b, "/f")
-			// A pass may gain units that others sent while this unit was lost.
-			if most := (unitCount + maxPasses) * (unitTries + 1) * (repairs + 1); losses > most {
-				t.Errorf("lost %d times before it was given up, want %d at most", losses, most)
+			want := 1 + retry.MaxRepairs
+			if op == "commit" {
+				want++ // the second pass gains what the first has sent
+			}
+			if losses != want {
+				t.Errorf("lost %d times before it was given up, want %d", losses, want)
 			}
 		})
 	}

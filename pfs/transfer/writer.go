@@ -15,19 +15,16 @@ const StreamWindow = 32 << 20
 // more are read and sent.
 const halfWindow = StreamWindow / pfs.ChunkSize / 2
 
-// Writer uploads a file whose bytes come once, in order. It keeps bytes until they are durable
-// at the target, and sends them again if the target loses them: in memory, up to StreamWindow
-// bytes and less if the memory of the job is short, or, for a target that is written in long
-// pieces, in a temporary file (see Resending).
+// Writer uploads a file whose bytes come once, in order. It keeps bytes until they are durable at the
+// target, and sends them again if the target loses them. It keeps them in memory, up to StreamWindow bytes
+// and fewer if the memory of the job is short. If the target's units are longer than a chunk, it writes chunk
+// after chunk and keeps one unit in a file of os.TempDir.
 //
 // Write the bytes, then Commit. To publish several files together, Seal each and Commit all of
 // them at the end. Close always: it discards a file that was not committed. A Writer is for one
 // goroutine. Its context ends with Close.
 type Writer struct {
-	j      *Job
-	target End
-	id     string
-	opts   WriterOptions
+	*upload
 	ctx    context.Context // ends with the first failure, which is its cause
 	cancel context.CancelCauseFunc
 
@@ -37,49 +34,53 @@ type Writer struct {
 	sealed    bool   // nothing more is written
 	committed bool
 	sums      sums
-	keeper    keeper
+
+	kept    *spool     // the unit, if units are longer than a chunk
+	unit    streamUnit // what is in kept
+	last    window     // the chunks in memory that are not being synced
+	syncing chan error // reports when the window before is durable; nil if there is none
 
 	crowded func() bool // reports whether chunks are kept no longer than a call; nil: never
 }
 
-// WriterOptions are the known properties of a file before it is written.
-type WriterOptions struct {
-	Size      int64  // size announced to the target; 0 if unknown
-	Algorithm string // computes a second digest for Writer.Digest, such as digest.BLAKE3; empty for none
+// streamUnit is the part [from, to) of a stream. The target has it in one generation of the upload.
+type streamUnit struct {
+	from, to int64
+	written  int
 }
 
-// keeper writes chunks and keeps them until they are durable.
-type keeper interface {
-	// reserve reserves memory in the pool for the next chunk.
-	reserve(ctx context.Context) error
-	// put begins to write the next chunk, whose buffer it takes over.
-	put(ctx context.Context, p []byte) error
-	// end returns when every chunk was written once. Nothing is put after it.
-	end(ctx context.Context) error
-	// seal makes the written bytes durable. They need not be kept afterwards.
-	seal(ctx context.Context) error
-	commit(ctx context.Context, opts pfs.CommitOptions) (pfs.Info, error)
-	suspend(ctx context.Context) error
-	// reopen goes on after suspend.
-	reopen(ctx context.Context) error
-	// close discards an upload that was neither committed nor suspended.
-	close(ctx context.Context)
+// window is a row of chunks. Those of a stream with kept are not in memory any more when they are written.
+type window []*streamChunk
+
+// streamChunk is one leaf of the stream.
+type streamChunk struct {
+	p       []byte
+	off     int64
+	before  *streamChunk // is written first, if order matters
+	sums    leafSums
+	written int // generation that has it
+	err     error
+	done    chan struct{} // closed when the first writing has ended
+}
+
+// WriterOptions are what is known of a file before it is written.
+type WriterOptions struct {
+	Size      int64  // bytes announced to the target; 0 if they are not known
+	Algorithm string // computes a second digest for Writer.Digest, such as digest.BLAKE3; empty for none
 }
 
 // NewWriter begins the upload of the file target.
 func (j *Job) NewWriter(ctx context.Context, target End, opts WriterOptions) (*Writer, error) {
 	j.spend(ctx)
-	w := &Writer{j: j, target: target, id: pfs.NewID(), opts: opts}
-	w.sums.second = opts.Algorithm
+	w := &Writer{upload: newUpload(j, target.Path, target), sums: sums{second: opts.Algorithm}}
+	w.opts = pfs.CreateOptions{ID: pfs.NewID(), Size: opts.Size}
 	w.ctx, w.cancel = context.WithCancelCause(ctx)
-	s := &stream{w: w}
-	if err := s.create(w.ctx, false); err != nil {
+	if err := w.create(w.ctx, false); err != nil {
 		w.cancel(nil)
 		return nil, err
 	}
-	w.keeper = s
-	if s.staged.Unit() > pfs.ChunkSize {
-		w.keeper = newPieceStream(w, s.staged)
+	if unit := w.staged.Unit(); unit > pfs.ChunkSize {
+		w.kept = newSpool(unit)
 	}
 	return w, nil
 }
@@ -101,24 +102,15 @@ func (w *Writer) Write(p []byte) (n int, err error) {
 	return n, nil
 }
 
-// flush writes the buffer to the target.
+// flush passes on what is in the buffer.
 func (w *Writer) flush() error {
 	p := w.buf[:w.fill]
 	w.buf, w.fill = nil, 0
-	if err := w.keeper.reserve(w.ctx); err != nil {
-		return w.failed(err)
-	}
-	return w.put(p)
+	return w.failed(w.put(p))
 }
 
-// put passes on the next chunk.
-func (w *Writer) put(p []byte) error {
-	w.length += int64(len(p))
-	return w.failed(w.keeper.put(w.ctx, p))
-}
-
-// failed returns the error that ended the work of w, if err is not nil: the first failure stops
-// everything else.
+// failed returns the error that ended the work of w, if err is not nil: what failed first has
+// stopped the rest.
 func (w *Writer) failed(err error) error {
 	if first := context.Cause(w.ctx); err != nil && first != nil && pfs.KindOf(first) != pfs.Canceled {
 		return first
@@ -136,8 +128,15 @@ func (w *Writer) end() error {
 			return err
 		}
 	}
-	if err := w.keeper.end(w.ctx); err != nil {
+	err := w.settle()
+	if err == nil {
+		err = w.last.wait()
+	}
+	if err != nil {
 		return w.failed(err)
+	}
+	if w.kept == nil {
+		w.note(w.last)
 	}
 	w.sealed = true
 	return nil
@@ -148,14 +147,20 @@ func (w *Writer) Seal() error {
 	if err := w.end(); err != nil {
 		return err
 	}
-	return w.failed(w.keeper.seal(w.ctx))
+	if err := w.sync(w.ctx, w.last); err != nil {
+		return w.failed(err)
+	}
+	w.last = w.drop(w.last)
+	w.unit.from = w.unit.to
+	w.kept.close()
+	return nil
 }
 
-// Suspend closes the handle of a sealed file until Commit.
-func (w *Writer) Suspend() error { return w.keeper.suspend(w.ctx) }
+// Suspend gives up the handle of a file that was sealed, until Commit.
+func (w *Writer) Suspend() error { return w.suspend(w.ctx) }
 
-// Commit publishes the file. If opts.Size or opts.Digest (XXH3) is set, a file with another size or
-// digest returns Integrity and is not published.
+// Commit publishes the file. opts.Size and opts.Digest (XXH3), if not zero, are what the
+// caller expects: a file that has another size or digest answers Integrity and is not published.
 func (w *Writer) Commit(opts pfs.CommitOptions) (info pfs.Info, err error) {
 	if err := w.end(); err != nil {
 		return info, err
@@ -163,10 +168,13 @@ func (w *Writer) Commit(opts pfs.CommitOptions) (info pfs.Info, err error) {
 	if opts, err = w.stated(opts); err != nil {
 		return info, err
 	}
-	if err := w.keeper.reopen(w.ctx); err != nil {
+	if err := w.reopen(w.ctx); err != nil {
 		return info, err
 	}
-	info, err = w.keeper.commit(w.ctx, opts)
+	err = w.secure(w.ctx, w.last, func(staged pfs.Staged) error {
+		info, err = w.j.commit(w.ctx, staged, w.target, opts)
+		return err
+	})
 	w.committed = err == nil
 	return info, w.failed(err)
 }
@@ -175,66 +183,35 @@ func (w *Writer) Commit(opts pfs.CommitOptions) (info pfs.Info, err error) {
 func (w *Writer) Close(ctx context.Context) {
 	w.cancel(nil)
 	w.buf = nil
+	_ = w.last.wait()
+	w.last = w.drop(w.last)
+	_ = w.settle()
+	w.kept.close()
 	if !w.committed {
-		_ = w.keeper.reopen(ctx) // an upload that cannot be opened is removed after the retention period
+		_ = w.reopen(ctx) // what cannot be opened is removed after the store's retention period
 	}
-	w.keeper.close(ctx)
+	if w.staged != nil {
+		_ = w.staged.Close(ctx)
+	}
 }
 
 // Digest returns the digest by WriterOptions.Algorithm, after Seal or Commit.
-func (w *Writer) Digest() (string, error) { return w.sums.digest(w.opts.Algorithm, w.length) }
-
-// keepsFile reports whether bytes are kept in a temporary file.
-func (w *Writer) keepsFile() bool {
-	_, pieces := w.keeper.(*pieceStream)
-	return pieces
-}
+func (w *Writer) Digest() (string, error) { return w.sums.digest(w.sums.second, w.length) }
 
 // stated returns opts with the size and digest of the stream, which the caller may have
 // announced others of.
 func (w *Writer) stated(opts pfs.CommitOptions) (pfs.CommitOptions, error) {
+	const op = "transfer.Writer"
 	sum, err := w.sums.digest(digest.XXH3, w.length)
-	if err == nil {
-		err = w.checkExpected(opts, sum)
+	switch {
+	case err != nil:
+	case opts.Size != 0 && opts.Size != w.length:
+		err = pfs.Errorf(op, w.name, pfs.Integrity, "the stream has %d bytes, %d were announced: send it again", w.length, opts.Size)
+	case opts.Digest != "" && opts.Digest != sum:
+		err = pfs.Errorf(op, w.name, pfs.Integrity, "the stream gives %s, %s was announced: send it again", sum, opts.Digest)
 	}
 	opts.Size, opts.Digest = w.length, sum
 	return opts, err
-}
-
-// checkExpected compares size and digest with the expected ones.
-func (w *Writer) checkExpected(opts pfs.CommitOptions, sum string) error {
-	const op = "transfer.FromReader"
-	if opts.Size != 0 && opts.Size != w.length {
-		return pfs.Errorf(op, w.target.Path, pfs.Integrity, "the stream has %d bytes, %d were announced: send it again", w.length, opts.Size)
-	}
-	if opts.Digest != "" && opts.Digest != sum {
-		return pfs.Errorf(op, w.target.Path, pfs.Integrity, "the stream gives %s, %s was announced: send it again", sum, opts.Digest)
-	}
-	return nil
-}
-
-// write writes p to the upload through do, and counts it. It returns the hashes of p.
-func (w *Writer) write(ctx context.Context, p []byte, do func() error) (leaf leafSums, err error) {
-	release, err := w.j.slot(ctx)
-	if err != nil {
-		return leaf, err
-	}
-	defer release()
-	leaf = w.sums.leaf(p)
-	if err := w.j.pay(ctx, len(p)); err != nil {
-		return leaf, err
-	}
-	if err := do(); err != nil {
-		return leaf, err
-	}
-	done := w.j.count.bytesDone.Add(int64(len(p)))
-	w.j.emit(Event{Kind: Progress, Target: w.target.Path, Size: -1, Bytes: done})
-	return leaf, nil
-}
-
-// guard does a goroutine's work.
-func (w *Writer) guard(do func() error) error {
-	return pfs.Guard("transfer.Writer", w.target.Path, do)
 }
 
 // sums are the hashes of the leaves of a file: 16 bytes for every 4 MiB, and 32 more if there

@@ -17,10 +17,17 @@ type Error struct {
 	// Damaged means that the bytes of the request were damaged in transit: sending them again can
 	// help.
 	Damaged bool `msgpack:"damaged,omitempty"`
+
+	// Held means that the user has all there is of something: waiting does not help.
+	Held bool `msgpack:"held,omitempty"`
 }
 
-// ErrDamaged is in the chain of an Integrity error that arose in transit.
-var ErrDamaged = errors.New("damaged in transit")
+var (
+	// ErrDamaged is in the chain of an Integrity error that arose in transit.
+	ErrDamaged = errors.New("damaged in transit")
+	// ErrHeld is in the chain of a Limit error that lasts until the user gives something up.
+	ErrHeld = errors.New("close some, or end the programs that have them open")
+)
 
 // NewError encodes err. It includes only the text of a pfs.Error; of any other error the peer gets
 // only the Kind, since the text may be confidential.
@@ -29,7 +36,7 @@ func NewError(err error) Error {
 	if !errors.As(err, &e) {
 		return Error{Kind: uint8(pfs.KindOf(err))}
 	}
-	return Error{Kind: uint8(e.Kind), Op: e.Op, Path: string(e.Path), Text: e.Cause(), Damaged: errors.Is(err, ErrDamaged)}
+	return Error{Kind: uint8(e.Kind), Op: e.Op, Path: string(e.Path), Text: e.Cause(), Damaged: errors.Is(err, ErrDamaged), Held: errors.Is(err, ErrHeld)}
 }
 
 // Err decodes e.
@@ -41,18 +48,23 @@ func (e Error) Err() error {
 	out := &pfs.Error{Op: e.Op, Path: pfs.Path(e.Path), Kind: kind}
 	switch {
 	case e.Damaged:
-		out.Err = damaged(e.Text)
+		out.Err = &marked{e.Text, ErrDamaged}
+	case e.Held:
+		out.Err = &marked{e.Text, ErrHeld}
 	case e.Text != "":
 		out.Err = errors.New(e.Text)
 	}
 	return out
 }
 
-// damaged is the text of an error that arose in transit.
-type damaged string
+// marked is the text of an error that has ErrDamaged or ErrHeld in its chain.
+type marked struct {
+	text string
+	mark error
+}
 
-func (d damaged) Error() string        { return string(d) }
-func (d damaged) Is(target error) bool { return target == ErrDamaged }
+func (m *marked) Error() string { return m.text }
+func (m *marked) Unwrap() error { return m.mark }
 
 // statuses maps Kinds to HTTP statuses.
 var statuses = map[pfs.Kind]int{
