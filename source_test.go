@@ -199,8 +199,8 @@ var (
 	testName = regexp.MustCompile(`\b(?:Test|Benchmark|Fuzz)[A-Z]\w*(?:\.\.\.)?`)
 )
 
-// TestNamed checks that the files and tests that the documents name exist. "TestSome..." stands for all
-// tests whose names begin so.
+// TestNamed checks that the files and tests that the documents name exist. "TestSome..." means all
+// tests with that prefix.
 func TestNamed(t *testing.T) {
 	files, tests := map[string]bool{}, map[string]bool{}
 	eachSource(t, func(name string, _ *token.FileSet, f *ast.File) {

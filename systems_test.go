@@ -16,8 +16,8 @@ import (
 	"testing"
 )
 
-// TestOtherSystems checks the types of paddlectl as it is built for other systems, which
-// takes seconds. "make cross", a part of make test-all, builds it, which takes minutes.
+// TestOtherSystems type-checks paddlectl for other systems, which takes seconds. "make cross", a
+// part of make test-all, builds it, which takes minutes.
 func TestOtherSystems(t *testing.T) {
 	for _, system := range [][2]string{{"darwin", "arm64"}, {"windows", "amd64"}} {
 		t.Run(system[0], func(t *testing.T) {

@@ -153,7 +153,7 @@ func TestLayerTellsBlockLocations(t *testing.T) {
 	wantPath(t, err, pfs.NotExist, "/m/g")
 }
 
-// accessNames are the Accesses as they are written in the tests.
+// accessNames are the texts for Accesses in the tests.
 var accessNames = map[pfs.Access]string{
 	pfs.Lookup: "Lookup", pfs.Read: "Read", pfs.ListDir: "ListDir", pfs.Write: "Write",
 	pfs.Make: "Make", pfs.Delete: "Delete", pfs.Discard: "Discard", pfs.Administer: "Administer", pfs.Measure: "Measure",

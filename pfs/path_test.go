@@ -253,7 +253,7 @@ func FuzzParsePath(f *testing.F) {
 	})
 }
 
-// checkParsed fails unless p has all that a Path promises.
+// checkParsed fails unless p satisfies all promises of a Path.
 func checkParsed(t *testing.T, p pfs.Path) {
 	t.Helper()
 	if p == "" || p[0] != '/' || len(p) > pfs.MaxPath || !utf8.ValidString(string(p)) || strings.Contains(string(p), "\x00") {

@@ -218,7 +218,7 @@ func TestRemoveTreeEnds(t *testing.T) {
 	pfstest.WantNames(t, fsys, "/d", "ghost")
 }
 
-// hasty is a store on which somebody else removes every file a moment before.
+// hasty is a store on which another client removes every file a moment before.
 type hasty struct{ pfs.FileSystem }
 
 func (h hasty) Remove(ctx context.Context, name pfs.Path) error {
@@ -242,7 +242,7 @@ func TestRemoveTreeWithoutEmptyDirectories(t *testing.T) {
 	pfstest.WantNames(t, store, "/")
 }
 
-// TestRemoveTreeWithAnother: it is not an error if somebody else removes the same files.
+// TestRemoveTreeWithAnother checks that a concurrent removal of the same files is not an error.
 func TestRemoveTreeWithAnother(t *testing.T) {
 	fsys := hasty{newTree(t, "/d/a", "/d/b/c")}
 	if err := pfs.RemoveTree(t.Context(), fsys, "/d"); err != nil {

@@ -61,7 +61,7 @@ func TestRepairLeavesOtherDamageAlone(t *testing.T) {
 	starts := chunkStarts(file)
 	last := starts[len(starts)-1]
 	large := bytes.Clone(file)
-	large[starts[1]+14] ^= 0x10 // its size leads behind the end
+	large[starts[1]+14] ^= 0x10 // its size points beyond the end
 	magicless := bytes.Clone(file)
 	magicless[starts[1]] ^= 1
 	for name, c := range map[string]struct {

@@ -103,8 +103,8 @@ func TestGlobalAtTheLargest(t *testing.T) {
 	}
 }
 
-// TestGlobalIsUniform: over many seeds and epochs each record comes to each position equally often.
-// The seeds are fixed, so the outcome is too.
+// TestGlobalIsUniform checks that over many seeds and epochs each record comes to each position
+// equally often. The seeds are fixed, so the outcome is too.
 func TestGlobalIsUniform(t *testing.T) {
 	for _, n := range []int64{2, 3, 5, 8, 10, 17} {
 		const trials = 8000
@@ -186,8 +186,8 @@ func TestBlockStaysNear(t *testing.T) {
 	}
 }
 
-// TestLanesKeepTrainersApart: trainers whose number divides that of the lanes read blocks that
-// nobody else reads, but for those at the ends of lanes.
+// TestLanesKeepTrainersApart checks that trainers whose number divides that of the lanes read
+// separate blocks, except at the ends of lanes.
 func TestLanesKeepTrainersApart(t *testing.T) {
 	const blocks, size, window, n = 64, 20, 4, 8
 	b := block(t, window, 1, 1, slices.Repeat([]int64{size}, blocks)...)

@@ -142,7 +142,7 @@ func checkRun(t *testing.T, name string, r Rule, total int64) {
 	}
 }
 
-// check holds the files against the plan: each record in its place, none twice, all closed.
+// check compares the files with the plan: each record in its place, none twice, all closed.
 func (d *disk) check(t *testing.T, name string, p Plan) {
 	t.Helper()
 	seen := map[string]bool{}

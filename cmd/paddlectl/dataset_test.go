@@ -85,8 +85,7 @@ func filesOf(t *testing.T, dir string) []string {
 	return names
 }
 
-// TestConvertBadInput has the exact messages for inputs that are wrong. Nothing is
-// left of a set that could not be made.
+// TestConvertBadInput checks the exact messages for bad inputs. A failed conversion leaves nothing.
 func TestConvertBadInput(t *testing.T) {
 	t.Chdir(t.TempDir())
 	writeTable(t, "wide.csv", 1_000_010, 1_000_001)
@@ -264,7 +263,7 @@ func TestConvertKilled(t *testing.T) {
 	sameFiles(t, "out", "once")
 }
 
-// sameFiles checks that two directories hold the same.
+// sameFiles checks that two directories have the same content.
 func sameFiles(t *testing.T, a, b string) {
 	t.Helper()
 	if x, y := filesOf(t, a), filesOf(t, b); !slices.Equal(x, y) {

@@ -8,7 +8,7 @@ import (
 	"github.com/paddlecloud/pfs/cmd/internal/cliio"
 )
 
-// TestConvertRecords converts datasets and files of RecordIO once more.
+// TestConvertRecords converts datasets and RecordIO files again.
 func TestConvertRecords(t *testing.T) {
 	t.Chdir(t.TempDir())
 	writeTree(t, map[string]string{"pets/cat/0.png": "image", "pets/dog/0.png": "image", "lines.txt": "a\n\nb\n"})

@@ -28,8 +28,8 @@ func (m *meanwhile) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// TestConvertResumedTwice wants to go on with a run that is still at work: it is refused,
-// and the run makes the whole set.
+// TestConvertResumedTwice tries to resume a conversion that is still running: this is refused, and
+// the run completes.
 func TestConvertResumedTwice(t *testing.T) {
 	t.Chdir(t.TempDir())
 	writeTable(t, "table.csv", 50_000, 0)

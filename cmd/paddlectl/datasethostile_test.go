@@ -188,7 +188,7 @@ func TestRecordsHostile(t *testing.T) {
 	for _, tt := range []struct {
 		file string
 		data []byte
-		size int64 // of zeros behind data
+		size int64 // number of zeros after data
 		want string
 	}{
 		{"giant", chunkHead(none, 1<<32-1, 1, nil), 0,

@@ -10,8 +10,8 @@ import (
 	"github.com/paddlecloud/pfs/pfs/pfstest"
 )
 
-// closedDir lets nobody read one directory, as a store that keeps its own permissions
-// does: neither by a listing, nor in the sum of a tree.
+// closedDir is a store with a directory that nobody may read, neither in a listing nor in the sum
+// of a tree.
 type closedDir struct {
 	pfs.FileSystem
 	name pfs.Path

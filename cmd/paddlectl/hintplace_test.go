@@ -10,8 +10,7 @@ import (
 	"github.com/paddlecloud/pfs/pfs"
 )
 
-// TestMisspeltPlaces checks the hint where the part of a path that nobody can make is
-// misspelt.
+// TestMisspeltPlaces checks the hint for a misspelt path in the part that users cannot create.
 func TestMisspeltPlaces(t *testing.T) {
 	t.Chdir(t.TempDir())
 	if err := os.WriteFile("f", nil, 0o644); err != nil {

@@ -97,8 +97,8 @@ func (b *lockedBuffer) String() string {
 	return b.b.String()
 }
 
-// hugeDir is a file system with one directory of very many entries, which it makes
-// up as they are listed.
+// hugeDir is a file system with one directory of very many entries, which it generates during the
+// listing.
 type hugeDir struct {
 	pfs.FileSystem
 	entries int

@@ -21,7 +21,7 @@ import (
 	"github.com/paddlecloud/pfs/pfs/wire"
 )
 
-// anybody lets everybody in, as alice.
+// anybody accepts every user as alice.
 type anybody struct{}
 
 func (anybody) Login(context.Context, string, string, string) (auth.Tokens, error) {

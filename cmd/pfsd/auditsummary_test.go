@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// Somebody at a terminal sees a line a second, however many changes there are.
+// A terminal shows one line a second, however many changes there are.
 func TestAuditSummary(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var lines []string

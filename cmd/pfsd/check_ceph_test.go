@@ -35,7 +35,7 @@ func TestCheckCephFS(t *testing.T) {
 	wantSays(t, "silent monitors", ok, says, false, "monitors")
 }
 
-// An MDS whose clock is hours ahead serves nobody. The clock of a client may be wrong.
+// An MDS whose clock is hours ahead serves no client. A client's clock may be wrong.
 func TestCheckCephFSClock(t *testing.T) {
 	c := testbed.CephAlone(t)
 	store, keyring := "cephfs://"+c.Monitors+"/"+c.FileSystem, "keyring: "+c.Keyring

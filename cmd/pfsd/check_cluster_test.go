@@ -125,7 +125,7 @@ func makeOnHDFS(t *testing.T, c *testbed.HDFSCluster, dir, mode string) {
 	webHDFS(t, c, http.MethodPut, dir, "MKDIRS&permission="+mode, nil)
 }
 
-// namesOnHDFS lists all that is in a directory, uploads too.
+// namesOnHDFS lists all entries of a directory, uploads included.
 func namesOnHDFS(t *testing.T, c *testbed.HDFSCluster, dir string) string {
 	t.Helper()
 	var reply struct {

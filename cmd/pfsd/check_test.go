@@ -152,7 +152,7 @@ func TestCheckFindsWhatServeRefuses(t *testing.T) {
 	}
 }
 
-// freeAddress returns an address of this machine at which nobody listens.
+// freeAddress returns an address of this machine without a listener.
 func freeAddress(t *testing.T) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")

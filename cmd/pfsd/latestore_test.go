@@ -21,8 +21,8 @@ var (
 	itself = pfs.Owner{Name: "service", UID: 2, GID: 2}
 )
 
-// owned is a store that knows users: each has a tree of his own, so that it shows whose a file was
-// made as. The service's is the store itself.
+// owned is a store with users: each has a separate tree, which shows as whom a file was created.
+// The service's tree is the store itself.
 type owned struct {
 	*memfs.FS
 	of map[pfs.Owner]*memfs.FS

@@ -199,8 +199,8 @@ func TestServeMounts(t *testing.T) {
 	}
 }
 
-// A store that cannot act as users keeps nobody's permissions: that is said before anybody relies
-// on it.
+// A store that cannot impersonate users cannot apply their permissions: this is reported at the
+// start.
 func TestMountsWithTheStoresPermissions(t *testing.T) {
 	config, _ := mountsConfig(t, ", as-user: true")
 	const says = `mapped directory "images"`

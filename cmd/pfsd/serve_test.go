@@ -91,7 +91,7 @@ func TestServe(t *testing.T) {
 	checkModes(t, s.data)
 }
 
-// checkModes checks that nobody else can read the service's own files.
+// checkModes checks that other users cannot read the service's files.
 func checkModes(t *testing.T, data string) {
 	t.Helper()
 	if runtime.GOOS == "windows" {

@@ -40,7 +40,7 @@ func halfway(t *testing.T, address string) (conn net.Conn, rest []byte, r *bufio
 	return conn, body, r
 }
 
-// closed returns when nobody listens at address any more.
+// closed returns when no process listens at address.
 func closed(address string) {
 	for {
 		conn, err := net.Dial("tcp", address)
@@ -51,7 +51,7 @@ func closed(address string) {
 	}
 }
 
-// A request that is at work at the time of the signal is answered.
+// A request in progress at the time of the signal is answered.
 func TestGracefulShutdown(t *testing.T) {
 	s := start(t, dataFor(t), "--no-tls")
 	address := strings.TrimPrefix(s.endpoint, "http://")

@@ -31,7 +31,7 @@ func TestAStoreThatPanicsIsDown(t *testing.T) {
 	}
 }
 
-// A store that stays away is not logged each time that somebody asks.
+// A store that stays down is not logged at each request.
 func TestTheLogTellsWhatStoresDoOnce(t *testing.T) {
 	var out strings.Builder
 	m := memfs.New(memfs.Options{})

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// Every mode that Unix has comes back, and has the number that Unix gives it.
+// Every Unix mode survives the round trip, with its Unix number.
 func TestModes(t *testing.T) {
 	for _, tt := range []struct {
 		mode fs.FileMode

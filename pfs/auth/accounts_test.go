@@ -56,7 +56,7 @@ func TestAddDefaults(t *testing.T) {
 		{NewAccount{Name: "yanxu05_baidu.com"}, Identity{"yanxu05_baidu.com", User, "yanxu05_baidu.com-2", 20002, 20002}},
 		{NewAccount{Name: "yanxu05+baidu.com"}, Identity{"yanxu05+baidu.com", User, "yanxu05_baidu.com-3", 20003, 20003}},
 		{NewAccount{Name: "pub", Role: Publisher, HDFSUser: "team", UID: 500, GID: 20004}, Identity{"pub", Publisher, "team", 500, 20004}},
-		// 20004 is a group of somebody: not to be shared by chance.
+		// 20004 is the group of another account: do not share it by accident
 		{NewAccount{Name: "ann"}, Identity{"ann", User, "ann", 20005, 20005}},
 	}
 	for _, tt := range tests {

@@ -11,13 +11,13 @@ func testLimiter() (*limiter, *clock) {
 	return newLimiter(c.Now), c
 }
 
-// fail lets one attempt fail; it reports whether it was let in.
+// fail makes one failed attempt; it reports whether the attempt was admitted.
 func fail(l *limiter, account, remote string) bool {
 	_, wait := l.begin(account, remote)
 	return wait == nil
 }
 
-// failures counts how many attempts in a row are let in.
+// failures counts the admitted attempts in a row.
 func failures(l *limiter, account, remote string) (n int) {
 	for n < 1000 && fail(l, account, remote) {
 		n++

@@ -329,7 +329,7 @@ func TestLoginIsLimited(t *testing.T) {
 func TestCanceledLoginsAreNoFailures(t *testing.T) {
 	s, _ := newTestService(t, Options{})
 	s.accounts.hash.turns = fair.New(1)
-	release, err := s.accounts.hash.turns.Take(context.Background()) // nobody gets a turn
+	release, err := s.accounts.hash.turns.Take(context.Background()) // all turns are taken
 	if err != nil {
 		t.Fatal(err)
 	}

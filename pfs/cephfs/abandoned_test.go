@@ -82,7 +82,7 @@ func TestLateChangeGivenUp(t *testing.T) {
 	pfstest.MustMkdir(t, f, "/f")
 }
 
-// TestGiveUpInUse gives up mounts while they are used: the program and its readers continue.
+// TestGiveUpInUse gives up mounts in use: the program and its readers continue.
 func TestGiveUpInUse(t *testing.T) {
 	f := own(t)
 	pfstest.WriteFile(t, f, "/f", []byte("content"))

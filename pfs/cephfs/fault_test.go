@@ -443,8 +443,8 @@ func TestSilentMDS(t *testing.T) {
 	}
 }
 
-// TestManyCanceled cancels many callers at once, as the death of a client with running batches
-// does. Nobody else may lose the mount.
+// TestManyCanceled cancels many callers at once, as when a client with running batches dies. Other
+// callers must keep the mount.
 func TestManyCanceled(t *testing.T) {
 	testbed.Long(t)
 	c := testbed.CephAlone(t)

@@ -398,8 +398,8 @@ func TestEndpoints(t *testing.T) {
 	}
 }
 
-// TestLostBeforeItWasPublished copies into a service whose store loses all that the
-// service has seen arrive: it is sent again, in the same copy.
+// TestLostBeforeItWasPublished copies into a service whose store loses all received bytes: they are
+// sent again, in the same copy.
 func TestLostBeforeItWasPublished(t *testing.T) {
 	content := randomBytes(pfs.ChunkSize + 5)
 	source, store := memfs.New(memfs.Options{}), &pfstest.Forgetful{FileSystem: memfs.New(memfs.Options{})}

@@ -54,7 +54,7 @@ func serveReplicas(t *testing.T, fsys pfs.FileSystem) *replicas {
 	return r
 }
 
-// deaf takes an answer that nobody gets.
+// deaf discards an answer.
 type deaf struct{ header http.Header }
 
 func (d *deaf) Header() http.Header         { return d.header }

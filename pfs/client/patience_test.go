@@ -35,7 +35,7 @@ func TestPatience(t *testing.T) {
 		{15 * time.Second, patience},
 		{17 * time.Second, 34 * time.Second},
 		{30 * time.Second, time.Minute},
-		{10 * time.Minute, 20 * time.Minute}, // it was at work when the service was restarted
+		{10 * time.Minute, 20 * time.Minute}, // in progress when the service was restarted
 	} {
 		t.Run(tt.timeout.String(), func(t *testing.T) { testPatience(t, tt.timeout, patience, tt.want) })
 	}

@@ -81,7 +81,7 @@ func TestDigestErrors(t *testing.T) {
 		t.Errorf("unknown algorithm: %v", err)
 	}
 	broken := errors.New("broken")
-	synctest.Test(t, func(t *testing.T) { // which fails if a goroutine stays behind
+	synctest.Test(t, func(t *testing.T) { // which fails if a goroutine is left
 		_, err := Of(t.Context(), func(_ []byte, off int64) error {
 			if off >= 3*pfs.ChunkSize {
 				return broken

@@ -7,7 +7,7 @@ import (
 	"github.com/paddlecloud/pfs/pfs"
 )
 
-// TestStagedName holds the names that are in stores: another one would not be found again.
+// TestStagedName checks the names of uploads on existing stores, which must not change.
 func TestStagedName(t *testing.T) {
 	id := strings.Repeat("z", 64) // the longest
 	for base, want := range map[string]string{

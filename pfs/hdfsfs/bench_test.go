@@ -64,7 +64,7 @@ func writeUnit(ctx context.Context, w pfs.Staged, data []byte, start int64) erro
 	return nil
 }
 
-// library writes the file as programs do that use the library as it is.
+// library writes the file with the plain library.
 func (h *bench) library(b *testing.B, name pfs.Path) {
 	must(b, h.raw.RemoveAll(h.at(name)))
 	w, err := h.raw.Create(h.at(name))

@@ -175,8 +175,8 @@ func TestDataNodeStallsWhileRead(t *testing.T) {
 	pfstest.WantFile(t, f, "/f", data)
 }
 
-// send writes data as transfers do: after an Integrity a part again from its start, and
-// after an Unavailable once more.
+// send writes data as transfers do: after Integrity it sends a part again from its start, and after
+// Unavailable it retries.
 func send(ctx context.Context, w pfs.Staged, data []byte, at func(off int)) error {
 	unit := int(w.Unit())
 	for start := 0; start < len(data); start += unit {
@@ -353,8 +353,8 @@ func TestDataNodeLostInLongPart(t *testing.T) {
 	pfstest.WantFile(t, f, "/f", data)
 }
 
-// TestDiscardedEndsAll leaves no goroutine behind of writes that are discarded in the
-// middle of a part.
+// TestDiscardedEndsAll checks that writes that are discarded in the middle of a part leave no
+// goroutine.
 func TestDiscardedEndsAll(t *testing.T) {
 	c := testbed.HDFS(t)
 	f := open(t, options(c, c.Scratch(t)))
@@ -618,7 +618,7 @@ func TestDeepPaths(t *testing.T) {
 	pfstest.WantKind(t, f.Rename(t.Context(), deep.Join("f"), below), pfs.Invalid)
 }
 
-// TestNobodyThere is about addresses: nothing listens, or something that never answers.
+// TestNobodyThere connects to addresses without a listener, or with one that never answers.
 func TestNobodyThere(t *testing.T) {
 	silent, err := net.Listen("tcp", "127.0.0.1:0")
 	must(t, err)

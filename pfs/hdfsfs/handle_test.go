@@ -27,7 +27,7 @@ func openFor(t *testing.T, f *FS, name pfs.Path, flags pfs.OpenFlags) *handle {
 	return h.(*handle)
 }
 
-// TestAppend appends up to, across and behind the ends of checksum chunks and blocks.
+// TestAppend appends up to, across and after the ends of checksum chunks and blocks.
 func TestAppend(t *testing.T) {
 	c := testbed.HDFS(t)
 	f := open(t, options(c, c.Scratch(t)))

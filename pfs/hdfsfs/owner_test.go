@@ -117,7 +117,8 @@ func TestWithOwnerWithoutRights(t *testing.T) {
 	pfstest.WantNames(t, f, pfs.Root)
 }
 
-// TestOthers are the same for as long as anybody has them, and few otherwise.
+// TestOthers checks that file systems of other users are shared while referenced, and that few are
+// kept otherwise.
 func TestOthers(t *testing.T) {
 	var o others
 	get := func(user string) *FS {

@@ -70,7 +70,7 @@ func TestFullDisk(t *testing.T) {
 	}
 }
 
-// An upload that is announced and not sent keeps nobody from writing.
+// An upload that is announced and not sent does not prevent other writes.
 func TestNothingIsReserved(t *testing.T) {
 	dir := mountSmall(t, "8m")
 	f := openAt(t, dir, Options{})

@@ -13,7 +13,7 @@ import (
 	"github.com/paddlecloud/pfs/pfs/pfstest"
 )
 
-// TestDigestIsVoidAfterChange changes a file behind the store's back.
+// TestDigestIsVoidAfterChange changes a file with another tool.
 func TestDigestIsVoidAfterChange(t *testing.T) {
 	data := pfstest.Pattern(1, 1000)
 	at := time.Unix(1e9, 0)

@@ -98,7 +98,7 @@ func wantKind(t *testing.T, err error, kind pfs.Kind) {
 	}
 }
 
-// TestStaleHandle uses an ID that was committed and then begun again.
+// TestStaleHandle uses an ID that was committed and then used for a new upload.
 func TestStaleHandle(t *testing.T) {
 	f, _ := openStore(t, Options{})
 	stale := stage(t, f, "/f", pfs.CreateOptions{ID: id}, []byte("first"))

@@ -252,5 +252,5 @@ func TestCheckTriesMounts(t *testing.T) {
 	}
 }
 
-// yesKind stands for success.
+// yesKind means success.
 const yesKind = pfs.Kind(255)

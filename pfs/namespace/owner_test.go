@@ -164,7 +164,7 @@ func TestNobodyOnTheStore(t *testing.T) {
 	}
 }
 
-// TestNobodyIsTheService uses an account that has the service's own name on the store.
+// TestNobodyIsTheService uses an account with the service's own name on the store.
 func TestNobodyIsTheService(t *testing.T) {
 	n, store := newOwned(t, namespace.MappedDir{Name: "kept", Dir: "/secret", AsUser: true, Access: namespace.AccessList{Everybody: true}})
 	mkSecret(t, store)

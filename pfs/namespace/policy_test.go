@@ -14,7 +14,7 @@ var (
 	nobody    = auth.Identity{}
 )
 
-// yes stands for success.
+// yes means success.
 const yes = pfs.Kind(255)
 
 func TestPolicy(t *testing.T) {

@@ -12,9 +12,8 @@ import (
 	"github.com/paddlecloud/pfs/pfs/pfstest"
 )
 
-// poor is a store that keeps nothing about a file but its content and time, cannot publish
-// exclusively, and forgets IDs: it gives each upload another one below. It declares all that, so
-// the suite must pass with these gaps.
+// poor is a store that keeps only content and time of a file, cannot publish exclusively, and
+// forgets IDs: it gives each upload a new one. It declares these gaps, so the suite must pass.
 type poor struct {
 	pfs.FileSystem
 

@@ -171,8 +171,8 @@ func TestAnAddressHasAShareOfTheBatches(t *testing.T) {
 	})
 }
 
-// TestSlowReadersAreGivenUp: who takes a byte of an answer now and then is given up when
-// its bytes would have come at the slowest rate.
+// TestSlowReadersAreGivenUp has a client read a byte now and then: the service ends the answer when
+// the time for its bytes at the minimum rate has passed.
 func TestSlowReadersAreGivenUp(t *testing.T) {
 	const size = pfs.ChunkSize
 	for target, request := range map[string]string{

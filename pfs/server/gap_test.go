@@ -11,7 +11,7 @@ import (
 	"github.com/paddlecloud/pfs/pfs/wire"
 )
 
-// gappy takes no bytes behind a gap, as stores do whose parts are written from their start.
+// gappy refuses bytes after a gap, as stores do whose parts are written from their start.
 type gappy struct{ *memfs.FS }
 
 func (g gappy) Create(ctx context.Context, name pfs.Path, opts pfs.CreateOptions) (pfs.Staged, error) {

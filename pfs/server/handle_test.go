@@ -96,8 +96,8 @@ func stat(t *testing.T, s *Server, user string, h wire.Handle) error {
 	return post(t, s, user, wire.CallHandleStat, wire.HandleRequest{Handle: h}, nil)
 }
 
-// TestHandleLease closes a handle when nobody renews its lease, and opens it again when it
-// is needed: unless its name leads to another file by then.
+// TestHandleLease closes a handle whose lease ends, and opens it again when it is used, unless its
+// name leads to another file by then.
 func TestHandleLease(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		fsys := memfs.New(memfs.Options{})

@@ -258,7 +258,7 @@ func TestBodiesThatNeverComeEndTheConnection(t *testing.T) {
 	}
 }
 
-// TestSharesAreTold: a client learns with each answer how much its user may have at work.
+// TestSharesAreTold checks that each answer contains the user's limit of requests in progress.
 func TestSharesAreTold(t *testing.T) {
 	s, _ := newServer(t, memfs.New(memfs.Options{}), func(c *Config) { c.MaxRequests = 20 })
 	h := do(s, "POST", wire.PathCall+wire.CallStat, wire.Encode(wire.PathRequest{Path: "/"})).Result().Header

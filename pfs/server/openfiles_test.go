@@ -74,7 +74,8 @@ type badlyClosed struct{ sized }
 
 func (*badlyClosed) Close() error { panic("no such luck") }
 
-// TestFilesThatNobodyComesForAreClosedByATimer: where a panic would end the service.
+// TestFilesThatNobodyComesForAreClosedByATimer closes idle files in a timer, where a panic would
+// end the service.
 func TestFilesThatNobodyComesForAreClosedByATimer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		files := newOpenFiles()

@@ -97,8 +97,8 @@ func (w *lateStaged) Commit(ctx context.Context, opts pfs.CommitOptions) (pfs.In
 	return w.Staged.Commit(ctx, opts)
 }
 
-// TestWhatAnotherHandleTookIsReadBack: that handle may have lost it since, and nobody
-// else would learn so.
+// TestWhatAnotherHandleTookIsReadBack checks that bytes received through another handle are read
+// back, because that handle may have lost them.
 func TestWhatAnotherHandleTookIsReadBack(t *testing.T) {
 	for name, again := range map[string]func(t *testing.T, s *Server){
 		"the same name": func(t *testing.T, s *Server) {

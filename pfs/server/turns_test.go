@@ -76,9 +76,9 @@ func (w countingStaged) ReadAt(_ context.Context, p []byte, off int64) (int, err
 	return w.s.read(p, off)
 }
 
-// TestLongComputationsTakeTurns has one user ask for 64 long computations at a time. They
-// hold the memory of those few whose turn it is, a short request of another user does not
-// wait for them, and a long one gets every second turn.
+// TestLongComputationsTakeTurns has one user request 64 long computations at a time. Only those
+// whose turn it is hold memory, a short request of another user does not wait for them, and a long
+// one gets every second turn.
 func TestLongComputationsTakeTurns(t *testing.T) {
 	const size = 1 << 40
 	for _, c := range []struct {

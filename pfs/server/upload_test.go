@@ -188,8 +188,8 @@ func TestWhoeverWaitsForACommitCanGo(t *testing.T) {
 	})
 }
 
-// TestACommitOfWhatIsGonePublishesNothing lets chunks come in while commits of an ID
-// that has nothing staged ask whether they were done before.
+// TestACommitOfWhatIsGonePublishesNothing sends chunks while commits of an ID without staged bytes
+// check whether they were done before.
 func TestACommitOfWhatIsGonePublishesNothing(t *testing.T) {
 	s, store := twoNames(t)
 	const mine, others = "the digest of these", "but these are there"

@@ -272,7 +272,7 @@ func TestFlips(t *testing.T) {
 	})
 }
 
-// busy is a target at which another writer replaces each file as soon as it is published.
+// busy is a target where another writer replaces each file right after it is published.
 type busy struct {
 	pfs.FileSystem
 	commits atomic.Int64
@@ -298,7 +298,7 @@ func (w busyStaged) Commit(ctx context.Context, opts pfs.CommitOptions) (pfs.Inf
 	return info, err
 }
 
-// TestOvertaken publishes once where somebody else publishes, too.
+// TestOvertaken publishes once while another writer publishes too.
 func TestOvertaken(t *testing.T) {
 	a := newFaulty(t)
 	put(t, a, "/f", noise(1, chunk+1))

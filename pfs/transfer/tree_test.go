@@ -277,7 +277,7 @@ func TestOverwrite(t *testing.T) {
 	}
 }
 
-// TestNoReplaceRace has somebody else make the file after it was looked for.
+// TestNoReplaceRace creates the file in another process after the copy has looked for it.
 func TestNoReplaceRace(t *testing.T) {
 	for _, size := range []int{3, maxSmall + 1} {
 		a, b := newFaulty(t), newFaulty(t)
@@ -458,7 +458,8 @@ func TestResolveLink(t *testing.T) {
 	}
 }
 
-// TestClosedLink: an error behind a link names the link too, a temporary one as it is.
+// TestClosedLink checks that an error about the target of a link also names the link; a temporary
+// error is unchanged.
 func TestClosedLink(t *testing.T) {
 	a := newFaulty(t)
 	plant(t, a.FS, "/closed/f", "/d/steal->../closed/f")

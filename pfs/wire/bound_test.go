@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TestEncodedBound encodes messages of which every field is as long as it can be.
+// TestEncodedBound encodes messages whose fields all have their maximum length.
 func TestEncodedBound(t *testing.T) {
 	long := strings.Repeat("x", math.MaxUint16+1) // of the longest prefix
 	when := Time{math.MinInt64, math.MinInt64}

@@ -45,7 +45,7 @@ func sendChunks(b *testing.B, p []byte, send func(*ChunkReader) (int64, error)) 
 	}
 }
 
-// dialDiscard returns a connection to a TLS server that reads and drops all that comes.
+// dialDiscard returns a connection to a TLS server that discards all input.
 func dialDiscard(b *testing.B) net.Conn {
 	b.Helper()
 	s := httptest.NewTLSServer(nil) // for its certificate

@@ -10,8 +10,7 @@ import (
 	"testing"
 )
 
-// samples are records as calls, and the payloads that they make. An empty payload stands for an
-// error.
+// samples are records as calls, and the resulting payloads. An empty payload means an error.
 var samples = []struct {
 	name    string
 	walk    func(Encoder)
@@ -108,8 +107,8 @@ func TestEncoders(t *testing.T) {
 	}
 }
 
-// An encoder refuses calls that are out of order, keeps the first error, and is as good as new
-// after Reset.
+// An encoder refuses calls that are out of order, keeps the first error, and works again after
+// Reset.
 func TestEncoderOrder(t *testing.T) {
 	wrong := map[string]func(Encoder){
 		"nothing":            func(Encoder) {},

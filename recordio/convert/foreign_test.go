@@ -106,8 +106,8 @@ func checkMemory(t *testing.T, most uint64, fn func()) {
 	}
 }
 
-// fuzzFormats feeds data to each format, as a file and as a stream. It must come to an end, without
-// a panic, and every error of the input must be of a kind.
+// fuzzFormats passes data to each format, as a file and as a stream. It must end without a panic,
+// and every error must have a kind.
 func fuzzFormats(f *testing.F, seeds []string, formats ...Format) {
 	for _, name := range seeds {
 		f.Add(readFile(f, name))
@@ -124,8 +124,8 @@ func fuzzFormats(f *testing.F, seeds []string, formats ...Format) {
 	})
 }
 
-// checkDamage reads data cut off at some fifty places, and with a bit flipped at each of them.
-// Formats need not notice, but must come to an end in bounded memory.
+// checkDamage reads data cut off at some fifty positions, and with a bit flipped at each of them.
+// Formats need not detect this, but must end in bounded memory.
 func checkDamage(t *testing.T, f Format, data []byte) {
 	t.Helper()
 	opts := Options{Limits: Limits{Record: 1 << 20, Depth: 16}}

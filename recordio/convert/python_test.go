@@ -33,7 +33,7 @@ const (
 	repr2 = "repr(v).replace('L', '').decode('ascii')"
 )
 
-// python runs the program in a Python that works, or skips the test.
+// python runs the program in an installed Python, or skips the test.
 func python(t *testing.T, names []string, program string, stdin []byte) []string {
 	t.Helper()
 	for _, name := range names {

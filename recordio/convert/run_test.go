@@ -342,7 +342,7 @@ func TestRunMemory(t *testing.T) {
 	}
 }
 
-// The encoding raw takes lines as they are, as the format cuts them.
+// The encoding raw keeps each line unchanged.
 func TestRunRaw(t *testing.T) {
 	for _, c := range []struct {
 		name, data string

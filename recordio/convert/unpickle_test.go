@@ -164,7 +164,7 @@ func TestUnpickleErrors(t *testing.T) {
 	}
 }
 
-// A few bytes that stand for 2^60 values: pairs of the same pair.
+// A few bytes that describe 2^60 values: pairs of the same pair.
 func TestUnpickleBomb(t *testing.T) {
 	var b bytes.Buffer
 	b.WriteString("\x80\x02]K\x00")

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// TestDocumentedOptions holds the tables of docs/pfsd.md to the options that stores have.
+// TestDocumentedOptions compares the tables of docs/pfsd.md with the options of the stores.
 func TestDocumentedOptions(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join("..", "..", "..", "docs", "pfsd.md"))
 	if err != nil {

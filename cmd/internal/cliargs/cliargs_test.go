@@ -42,7 +42,7 @@ func testApp(got func(*cli.Context) error) *cli.App {
 
 func nothing(*cli.Context) error { return nil }
 
-// TestArgs reads command lines as they are typed, and as urfave/cli gets them.
+// TestArgs compares command lines as typed with those that urfave/cli gets.
 func TestArgs(t *testing.T) {
 	tests := []struct{ in, want string }{
 		{"ls", "ls"},

@@ -1,6 +1,6 @@
-// Package faults holds the fault campaign: the real programs, over TLS, with a network that cuts
+// Package faults contains the fault campaign: the real programs, over TLS, with a network that cuts
 // and damages, and processes that are killed at random moments. After every fault each file is
-// whole and right, or absent, and the same command run again completes.
+// whole and correct, or absent, and the same command run again completes.
 package faults
 
 import (

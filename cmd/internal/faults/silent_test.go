@@ -59,8 +59,8 @@ func TestSilentStore(t *testing.T) {
 	})
 }
 
-// inTime is longer than commands take, on an overloaded machine, to make 5 retries, or 10 with
-// growing pauses, of calls that last the patience of the store.
+// inTime is longer than commands take, on an overloaded machine, for 5 retries, or 10 with growing
+// pauses, of calls that time out.
 const inTime = 4 * time.Minute
 
 func testSilent(t *testing.T, p *place, store string) {

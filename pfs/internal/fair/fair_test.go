@@ -84,8 +84,7 @@ func TestPlacesAreGivenInTurn(t *testing.T) {
 	}
 }
 
-// TestNobodyStarves has one who asks again and again, one request at a time, beside one with many
-// requests at a time.
+// TestNobodyStarves has one user with one request at a time, and one with many at a time.
 func TestNobodyStarves(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := New(1)

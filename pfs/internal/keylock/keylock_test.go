@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// Goroutines that take two of three names in any order, one of them twice, exclude each other and
-// all come to an end; then nothing is kept.
+// Goroutines that lock two of three names in any order, one of them twice, exclude each other and
+// all finish; then nothing is kept.
 func TestLock(t *testing.T) {
 	var s Set[string]
 	var wg sync.WaitGroup
