@@ -31,11 +31,11 @@ type Accounts struct {
 	opts AccountsOptions
 	hash *hasher
 
-	mu      sync.Mutex
-	table   *table
-	version fs.FileInfo // version of the file that table was read from; nil if there is none
-	looked  time.Time
-	trouble string // last warning, to log each once
+	mu          sync.Mutex
+	table       *table
+	version     fs.FileInfo // version of the file that table was read from; nil if there is none
+	looked      time.Time
+	lastWarning string // so that each warning is logged once
 }
 
 // OpenAccounts opens the accounts file path. A missing file has no accounts; the first Add makes
@@ -112,7 +112,7 @@ func (a *Accounts) look() {
 		a.complain(err)
 		return
 	case a.version != nil && sameVersion(now, a.version):
-		a.trouble = ""
+		a.lastWarning = ""
 		return
 	}
 	t, version, err := readTable("auth.Accounts", a.path)
@@ -120,13 +120,13 @@ func (a *Accounts) look() {
 		a.complain(err)
 		return
 	}
-	a.table, a.version, a.trouble = t, version, ""
+	a.table, a.version, a.lastWarning = t, version, ""
 	a.opts.Logger.Info("accounts file read again", "file", a.path, "accounts", len(t.Accounts))
 }
 
 func (a *Accounts) complain(err error) {
-	if text := err.Error(); text != a.trouble {
-		a.trouble = text
+	if text := err.Error(); text != a.lastWarning {
+		a.lastWarning = text
 		a.opts.Logger.Error("accounts file not usable: the last valid version stays in use", "file", a.path, "err", err)
 	}
 }

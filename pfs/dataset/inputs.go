@@ -102,7 +102,7 @@ func findInputs(ctx context.Context, o *settings) (*inputs, error) {
 		in.close()
 		return nil, err
 	}
-	in.settle(o.Format)
+	in.chooseData(o.Format)
 	return in, nil
 }
 

@@ -150,8 +150,8 @@ func (s *strays) text() string {
 	return "left out as no " + kind + ", by their names: " + text
 }
 
-// settle decides which of the files below directories are data, when all are found.
-func (in *inputs) settle(format string) {
+// chooseData decides which of the files below directories are data, when all are found.
+func (in *inputs) chooseData(format string) {
 	all := survey{}
 	for _, g := range in.groups {
 		for said, t := range g.below {
