@@ -106,8 +106,8 @@ func findInputs(ctx context.Context, o *settings) (*inputs, error) {
 	return in, nil
 }
 
-// settleLabels lists the labels of the files that are data.
-func (in *inputs) settleLabels() {
+// listLabels lists the labels of the files that are data.
+func (in *inputs) listLabels() {
 	names := map[string]bool{}
 	for l := range in.known {
 		if !isStray(l.said, in.strays.kept) {

@@ -171,7 +171,7 @@ func (in *inputs) chooseData(format string) {
 			}
 		}
 	}
-	in.settleLabels()
+	in.listLabels()
 }
 
 // dataParts are names of directories that hold parts of a data set, and are not classes.
