@@ -55,13 +55,5 @@ func (n NewAccount) fault() string {
 			return reason
 		}
 	}
-	if n.UID != 0 {
-		if reason := checkID("uid", n.UID); reason != "" {
-			return reason
-		}
-	}
-	if n.GID != 0 {
-		return checkID("gid", n.GID)
-	}
-	return ""
+	return cmp.Or(checkID("uid", cmp.Or(n.UID, FirstUID)), checkID("gid", cmp.Or(n.GID, FirstUID)))
 }

@@ -2,6 +2,7 @@ package auth
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -90,7 +91,7 @@ func (t *table) check(data []byte) (fault error) {
 		at("accounts", i, r.fault())
 	}
 	for i, f := range t.Former {
-		at("former", i, identityFault(f.Name, f.HDFSUser, f.UID, f.GID))
+		at("former", i, f.fault())
 	}
 	if fault == nil {
 		t.holders(at)
@@ -100,7 +101,7 @@ func (t *table) check(data []byte) (fault error) {
 
 // fault explains what is wrong with r by itself.
 func (r record) fault() string {
-	if reason := identityFault(r.Name, r.HDFSUser, r.UID, r.GID); reason != "" {
+	if reason := r.Identity.fault(); reason != "" {
 		return reason
 	}
 	if _, err := ParseRole(string(r.Role)); err != nil {
@@ -115,17 +116,13 @@ func (r record) fault() string {
 	return ""
 }
 
-// identityFault explains what is wrong with an identity by itself.
-func identityFault(name, hdfsUser string, uid, gid int) string {
-	if reason := CheckName(name); reason != "" {
-		return fmt.Sprintf("account %q: %s", name, reason)
+// fault explains what is wrong with id by itself, except for its role.
+func (id Identity) fault() string {
+	reason := cmp.Or(CheckName(id.Name), checkHDFSUser(id.HDFSUser), checkID("uid", id.UID), checkID("gid", id.GID))
+	if reason != "" {
+		reason = fmt.Sprintf("account %q: %s", id.Name, reason)
 	}
-	for _, reason := range []string{checkHDFSUser(hdfsUser), checkID("uid", uid), checkID("gid", gid)} {
-		if reason != "" {
-			return fmt.Sprintf("account %q: %s", name, reason)
-		}
-	}
-	return ""
+	return reason
 }
 
 // lineOf returns the line of entry number i of a section; 1 if unknown.

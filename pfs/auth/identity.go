@@ -14,10 +14,11 @@ const (
 
 // Identity is the identity of a user on the service and on the stores.
 type Identity struct {
-	Name     string // the account; often an e-mail address
-	Role     Role
-	HDFSUser string // owner on HDFS
-	UID, GID int    // owner on CephFS and local stores
+	Name     string `yaml:"name"` // the account; often an e-mail address
+	Role     Role   `yaml:"role,omitempty"`
+	HDFSUser string `yaml:"hdfs_user"` // owner on HDFS
+	UID      int    `yaml:"uid"`       // owner on CephFS and local stores
+	GID      int    `yaml:"gid"`
 }
 
 // Owner returns the identity on the stores; ok is false if there is none. A missing number never

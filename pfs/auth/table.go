@@ -12,38 +12,21 @@ import (
 
 // record is one account in the file.
 type record struct {
-	Name       string    `yaml:"name"`
+	Identity   `yaml:",inline"`
 	Password   string    `yaml:"password"` // hash
-	Role       Role      `yaml:"role"`
-	HDFSUser   string    `yaml:"hdfs_user"`
-	UID        int       `yaml:"uid"`
-	GID        int       `yaml:"gid"`
 	Generation string    `yaml:"generation"`
 	Created    time.Time `yaml:"created"`
 }
 
-func (r record) account() Account {
-	return Account{
-		Identity:   Identity{Name: r.Name, Role: r.Role, HDFSUser: r.HDFSUser, UID: r.UID, GID: r.GID},
-		Generation: r.Generation,
-		Created:    r.Created,
-	}
-}
-
-// former is what remains of a removed account. Its files may still be on the stores, so no other
-// account gets its identity; an account of the same name gets it back.
-type former struct {
-	Name     string `yaml:"name"`
-	HDFSUser string `yaml:"hdfs_user"`
-	UID      int    `yaml:"uid"`
-	GID      int    `yaml:"gid"`
-}
+func (r record) account() Account { return Account{r.Identity, r.Generation, r.Created} }
 
 // table is the content of the accounts file. A shared table is immutable.
 type table struct {
 	Version  int      `yaml:"version"`
 	Accounts []record `yaml:"accounts"`
-	Former   []former `yaml:"former,omitempty"`
+	// Former are the removed accounts, without roles. Their files may still be on the stores, so no
+	// other account gets their identities; an account of the same name gets its own back.
+	Former []Identity `yaml:"former,omitempty"`
 
 	byName map[string]int // index into Accounts
 }
@@ -66,8 +49,8 @@ type holders struct {
 }
 
 // claim adds an identity and explains any conflict with another one.
-func (h *holders) claim(name, hdfsUser string, uid, gid int) string {
-	lower := strings.ToLower(hdfsUser)
+func (h *holders) claim(id Identity) string {
+	name, lower := id.Name, strings.ToLower(id.HDFSUser)
 	if other, ok := h.names[foldName(name)]; ok {
 		if other == name {
 			return fmt.Sprintf("there is an account %q already", name)
@@ -75,12 +58,12 @@ func (h *holders) claim(name, hdfsUser string, uid, gid int) string {
 		return fmt.Sprintf("account %q is too like %q: their homes could become one", name, other)
 	}
 	if other, ok := h.hdfs[lower]; ok {
-		return fmt.Sprintf("HDFS user %q is that of account %q", hdfsUser, other)
+		return fmt.Sprintf("HDFS user %q is that of account %q", id.HDFSUser, other)
 	}
-	if other, ok := h.uids[uid]; ok {
-		return fmt.Sprintf("uid %d is that of account %q", uid, other)
+	if other, ok := h.uids[id.UID]; ok {
+		return fmt.Sprintf("uid %d is that of account %q", id.UID, other)
 	}
-	h.names[foldName(name)], h.hdfs[lower], h.uids[uid], h.gids[gid] = name, name, name, true
+	h.names[foldName(name)], h.hdfs[lower], h.uids[id.UID], h.gids[id.GID] = name, name, name, true
 	return ""
 }
 
@@ -89,12 +72,12 @@ func (h *holders) claim(name, hdfsUser string, uid, gid int) string {
 func (t *table) holders(at func(section string, i int, reason string)) *holders {
 	h := &holders{names: map[string]string{}, hdfs: map[string]string{}, uids: map[int]string{}, gids: map[int]bool{}}
 	for i, r := range t.Accounts {
-		if reason := h.claim(r.Name, r.HDFSUser, r.UID, r.GID); reason != "" {
+		if reason := h.claim(r.Identity); reason != "" {
 			at("accounts", i, reason)
 		}
 	}
 	for i, f := range t.Former {
-		if reason := h.claim(f.Name, f.HDFSUser, f.UID, f.GID); reason != "" {
+		if reason := h.claim(f); reason != "" {
 			at("former", i, reason)
 		}
 	}
@@ -109,16 +92,13 @@ func (t *table) add(n NewAccount, hash string, now time.Time) (Account, error) {
 	}
 	old := t.takeFormer(n.Name)
 	h := t.holders(func(string, int, string) {})
-	n.UID = cmp.Or(n.UID, old.UID, h.freeUID())
-	n.GID = cmp.Or(n.GID, old.GID, n.UID)
-	n.HDFSUser = cmp.Or(n.HDFSUser, old.HDFSUser, deriveHDFSUser(n.Name, h.hasHDFSUser))
-	if reason := h.claim(n.Name, n.HDFSUser, n.UID, n.GID); reason != "" {
+	id := Identity{Name: n.Name, Role: n.Role, UID: cmp.Or(n.UID, old.UID, h.freeUID())}
+	id.GID = cmp.Or(n.GID, old.GID, id.UID)
+	id.HDFSUser = cmp.Or(n.HDFSUser, old.HDFSUser, deriveHDFSUser(n.Name, h.hasHDFSUser))
+	if reason := h.claim(id); reason != "" {
 		return Account{}, pfs.Errorf(op, "", pfs.Conflict, "%s; choose another", reason)
 	}
-	r := record{
-		Name: n.Name, Password: hash, Role: n.Role, HDFSUser: n.HDFSUser, UID: n.UID, GID: n.GID,
-		Generation: newGeneration(), Created: now.UTC().Truncate(time.Second),
-	}
+	r := record{id, hash, newGeneration(), now.UTC().Truncate(time.Second)}
 	t.Accounts = append(t.Accounts, r)
 	t.index()
 	return r.account(), nil
@@ -130,7 +110,7 @@ func (t *table) checkNew(op, name string) error {
 	if _, ok := t.find(name); ok {
 		return pfs.Errorf(op, "", pfs.Exist, "there is an account %q already: pfsd user passwd gives it another password", name)
 	}
-	if slices.ContainsFunc(t.Former, func(f former) bool { return f.Name == name }) {
+	if slices.ContainsFunc(t.Former, func(f Identity) bool { return f.Name == name }) {
 		return nil
 	}
 	if reason := checkNewName(name); reason != "" {
@@ -169,10 +149,10 @@ func (h *holders) freeUID() int {
 func (h *holders) hasHDFSUser(user string) bool { return h.hdfs[strings.ToLower(user)] != "" }
 
 // takeFormer removes and returns the remains of an account named name.
-func (t *table) takeFormer(name string) former {
-	i := slices.IndexFunc(t.Former, func(f former) bool { return f.Name == name })
+func (t *table) takeFormer(name string) Identity {
+	i := slices.IndexFunc(t.Former, func(f Identity) bool { return f.Name == name })
 	if i < 0 {
-		return former{}
+		return Identity{}
 	}
 	old := t.Former[i]
 	t.Former = slices.Delete(t.Former, i, i+1)
@@ -185,7 +165,9 @@ func (t *table) remove(name string) bool {
 	if !ok {
 		return false
 	}
-	t.Former = append(t.Former, former{Name: r.Name, HDFSUser: r.HDFSUser, UID: r.UID, GID: r.GID})
+	left := r.Identity
+	left.Role = ""
+	t.Former = append(t.Former, left)
 	i := t.byName[name]
 	t.Accounts = slices.Delete(t.Accounts, i, i+1)
 	t.index()
