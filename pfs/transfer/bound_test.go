@@ -260,3 +260,11 @@ func TestPool(t *testing.T) {
 		t.Errorf("got %d bytes, %v", len(b), ok)
 	}
 }
+
+// try returns a buffer if there is one now.
+func (p *Pool) try() ([]byte, bool) {
+	if !p.tryReserve() {
+		return nil, false
+	}
+	return p.buffer(), true
+}

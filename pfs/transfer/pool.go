@@ -135,14 +135,6 @@ func (p *Pool) tryReserve() bool {
 	return true
 }
 
-// try returns a buffer if there is one now.
-func (p *Pool) try() ([]byte, bool) {
-	if !p.tryReserve() {
-		return nil, false
-	}
-	return p.buffer(), true
-}
-
 func (p *Pool) buffer() []byte {
 	select {
 	case b := <-p.free:
@@ -152,7 +144,7 @@ func (p *Pool) buffer() []byte {
 	}
 }
 
-// put takes back a buffer of get or try.
+// put takes back a buffer of get.
 func (p *Pool) put(b []byte) {
 	select {
 	case p.free <- b[:pfs.ChunkSize]:

@@ -33,19 +33,25 @@ func ReadPassword(ctx context.Context, r *os.File) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	type answer struct {
-		password []byte
-		err      error
+	password, err := Await(ctx, func() ([]byte, error) { return term.ReadPassword(fd) })
+	if ctx.Err() != nil {
+		err = errors.Join(ctx.Err(), term.Restore(fd, before))
 	}
-	got := make(chan answer, 1)
+	return string(password), err
+}
+
+// Await returns what read returns, or the error of ctx if that is done first: read, which waits for
+// somebody to type, then goes on.
+func Await[T any](ctx context.Context, read func() (T, error)) (value T, err error) {
+	done := make(chan func() (T, error), 1)
 	go func() {
-		p, err := term.ReadPassword(fd)
-		got <- answer{p, err}
+		value, err := read()
+		done <- func() (T, error) { return value, err }
 	}()
 	select {
-	case a := <-got:
-		return string(a.password), a.err
+	case result := <-done:
+		return result()
 	case <-ctx.Done():
-		return "", errors.Join(ctx.Err(), term.Restore(fd, before))
+		return value, ctx.Err()
 	}
 }

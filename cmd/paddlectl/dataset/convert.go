@@ -3,7 +3,9 @@ package dataset
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"strings"
+	"text/tabwriter"
 
 	"github.com/paddlecloud/pfs/cmd/internal/cliio"
 	"github.com/paddlecloud/pfs/cmd/paddlectl/internal/app"
@@ -51,20 +53,15 @@ parquet, which are read from their end, may come through a pipe. Payloads:
 	})
 }
 
-// listed formats two columns, the first as wide as needed.
+// listed formats two columns.
 func listed(lines [][2]string) string {
-	width := 0
-	for _, l := range lines {
-		width = max(width, len(l[0]))
-	}
 	var b strings.Builder
-	for i, l := range lines {
-		if i > 0 {
-			b.WriteByte('\n')
-		}
-		b.WriteString("  " + l[0] + strings.Repeat(" ", width-len(l[0])+2) + l[1])
+	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
+	for _, l := range lines {
+		fmt.Fprintf(w, "  %s\t%s\n", l[0], l[1])
 	}
-	return b.String()
+	w.Flush()
+	return strings.TrimSuffix(b.String(), "\n")
 }
 
 func FormatLines() (lines [][2]string) {

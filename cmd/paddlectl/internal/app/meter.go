@@ -91,25 +91,6 @@ func (m *Meter) Add(n int64) {
 	}
 }
 
-// Reader returns a reader that counts the bytes read from r.
-func (m *Meter) Reader(r io.Reader) io.Reader {
-	if m == nil {
-		return r
-	}
-	return &meteredReader{r: r, m: m}
-}
-
-type meteredReader struct {
-	r io.Reader
-	m *Meter
-}
-
-func (r *meteredReader) Read(p []byte) (int, error) {
-	n, err := r.r.Read(p)
-	r.m.Add(int64(n))
-	return n, err
-}
-
 // switchWriter is standard output or standard error. While there is a progress bar, it writes
 // above the bar.
 type switchWriter struct {

@@ -60,21 +60,7 @@ func (q Asking) May(ctx context.Context, a *App, do string, p pfs.Path) (bool, e
 // Answer prints a question and reads a line from standard input.
 func (a *App) Answer(ctx context.Context, question string) (string, error) {
 	fmt.Fprint(a.Stderr, question)
-	type answer struct {
-		line string
-		err  error
-	}
-	got := make(chan answer, 1)
-	go func() {
-		line, err := ReadLine(a.Main.Stdin)
-		got <- answer{line, err}
-	}()
-	select {
-	case said := <-got:
-		return said.line, said.err
-	case <-ctx.Done():
-		return "", ctx.Err()
-	}
+	return cliio.Await(ctx, func() (string, error) { return ReadLine(a.Main.Stdin) })
 }
 
 // ReadLine reads one line and returns it without its end. It reads byte by byte, so that the
