@@ -13,10 +13,7 @@ import (
 func (c *Client) Stat(ctx context.Context, name pfs.Path) (pfs.Info, error) {
 	var reply wire.InfoReply
 	err := c.ask(ctx, "client.Stat", wire.CallStat, name, wire.PathRequest{Path: string(name)}, &reply)
-	if err != nil {
-		return pfs.Info{}, err
-	}
-	return reply.Info.Info(), nil
+	return reply.Info.Info(), err
 }
 
 // List returns a page of dir. An entry with an invalid name is moved to Unnamed, so
@@ -121,10 +118,7 @@ func (c *Client) CopyFile(ctx context.Context, src, dst pfs.Path, opts pfs.CopyO
 		request: wire.CopyRequest{Source: string(src), Target: string(dst), ID: opts.ID, NoReplace: opts.NoReplace, NewTime: opts.NewTime},
 		reply:   &reply, progress: progress,
 	}, pfs.NewID())
-	if err != nil {
-		return pfs.Info{}, err
-	}
-	return reply.Info.Info(), nil
+	return reply.Info.Info(), err
 }
 
 // Digest has the service compute a digest of the stored bytes.

@@ -197,10 +197,8 @@ func (h *handle) Stat(ctx context.Context) (pfs.Info, error) {
 		return pfs.Info{}, err
 	}
 	var reply wire.InfoReply
-	if _, err := h.call(ctx, op, wire.CallHandleStat, wire.HandleRequest{}, &reply); err != nil {
-		return pfs.Info{}, err
-	}
-	return reply.Info.Info(), nil
+	_, err := h.call(ctx, op, wire.CallHandleStat, wire.HandleRequest{}, &reply)
+	return reply.Info.Info(), err
 }
 
 // SetAttr sets attributes.
