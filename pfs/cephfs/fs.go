@@ -4,6 +4,7 @@ package cephfs
 
 import (
 	"github.com/paddlecloud/pfs/pfs"
+	"github.com/paddlecloud/pfs/pfs/internal/rules"
 )
 
 // FS is a tree of a CephFS, for one owner of new files. FS of the same store and owner are equal
@@ -15,26 +16,14 @@ type FS struct {
 }
 
 var (
-	_ Store                  = FS{}
-	_ pfs.FileSystem         = FS{}
-	_ pfs.Symlinker          = FS{}
-	_ pfs.HandleOpener       = FS{}
-	_ pfs.AttrSetter         = FS{}
-	_ pfs.XattrKeeper        = FS{}
-	_ pfs.HardLinker         = FS{}
-	_ pfs.NodeMaker          = FS{}
-	_ pfs.CapabilityReporter = FS{}
-	_ pfs.ExclusiveRenamer   = FS{}
-	_ pfs.TreeRemover        = FS{}
-	_ pfs.SpaceReporter      = FS{}
-	_ pfs.UsageReporter      = FS{}
-	_ pfs.QuotaSetter        = FS{}
-	_ pfs.Copier             = FS{}
-	_ pfs.Digester           = FS{}
-	_ pfs.BatchWriter        = FS{}
-	_ pfs.Sweeper            = FS{}
-	_ pfs.OwnershipGiver     = FS{}
-	_ pfs.Impersonator       = FS{}
+	_ rules.Store        = FS{}
+	_ Store              = FS{}
+	_ pfs.Symlinker      = FS{}
+	_ pfs.HardLinker     = FS{}
+	_ pfs.NodeMaker      = FS{}
+	_ pfs.Copier         = FS{}
+	_ pfs.OwnershipGiver = FS{}
+	_ pfs.Impersonator   = FS{}
 )
 
 // WithOwner returns the same tree, in which new files belong to owner.

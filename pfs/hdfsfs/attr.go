@@ -24,12 +24,9 @@ import (
 // replication needs WebHDFS.
 func (f *FS) SetAttr(ctx context.Context, name pfs.Path, mask pfs.AttrMask, attrs pfs.Attrs) error {
 	const op = "hdfsfs.SetAttr"
-	if err := f.check(ctx, op, name); err != nil {
-		return err
-	}
-	st, err := f.status(ctx, name)
+	st, err := f.look(ctx, op, name)
 	if err != nil {
-		return f.placeError(ctx, op, name, err)
+		return err
 	}
 	if err := f.checkAttrs(op, name, st, mask, attrs); err != nil {
 		return err

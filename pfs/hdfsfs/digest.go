@@ -32,13 +32,10 @@ func (f *FS) Digest(ctx context.Context, name pfs.Path, algorithm string, progre
 
 // storeChecksum asks HDFS for its checksum of a file. It needs WebHDFS.
 func (f *FS) storeChecksum(ctx context.Context, op string, name pfs.Path) (string, error) {
-	if err := f.check(ctx, op, name); err != nil {
-		return "", err
-	}
-	st, err := f.status(ctx, name)
+	st, err := f.look(ctx, op, name)
 	switch {
 	case err != nil:
-		return "", f.placeError(ctx, op, name, err)
+		return "", err
 	case st.IsDir():
 		return "", pfs.E(op, name, pfs.IsDir, nil)
 	}

@@ -8,9 +8,10 @@ import (
 	"strings"
 
 	"github.com/paddlecloud/pfs/pfs"
+	"github.com/paddlecloud/pfs/pfs/internal/rules"
 )
 
-// FS is a tree of an HDFS as one user sees it. Use New, and As and For for others.
+// FS is a tree of an HDFS as one user sees it. Use New, and WithOwner or Impersonate for others.
 type FS struct {
 	*cluster
 	pool *pool
@@ -19,23 +20,11 @@ type FS struct {
 }
 
 var (
-	_ pfs.FileSystem         = (*FS)(nil)
-	_ pfs.HandleOpener       = (*FS)(nil)
-	_ pfs.AttrSetter         = (*FS)(nil)
-	_ pfs.XattrKeeper        = (*FS)(nil)
-	_ pfs.Concatenator       = (*FS)(nil)
-	_ pfs.CapabilityReporter = (*FS)(nil)
-	_ pfs.ExclusiveRenamer   = (*FS)(nil)
-	_ pfs.TreeRemover        = (*FS)(nil)
-	_ pfs.SpaceReporter      = (*FS)(nil)
-	_ pfs.UsageReporter      = (*FS)(nil)
-	_ pfs.QuotaSetter        = (*FS)(nil)
-	_ pfs.Digester           = (*FS)(nil)
-	_ pfs.BatchWriter        = (*FS)(nil)
-	_ pfs.Sweeper            = (*FS)(nil)
-	_ pfs.BlockLocator       = (*FS)(nil)
-	_ pfs.OwnershipGiver     = (*FS)(nil)
-	_ pfs.Impersonator       = (*FS)(nil)
+	_ rules.Store        = (*FS)(nil)
+	_ pfs.Concatenator   = (*FS)(nil)
+	_ pfs.BlockLocator   = (*FS)(nil)
+	_ pfs.OwnershipGiver = (*FS)(nil)
+	_ pfs.Impersonator   = (*FS)(nil)
 )
 
 // New connects to the cluster. It fails if no NameNode answers, the root does not exist, or reads

@@ -390,15 +390,8 @@ func (h *handle) Close(ctx context.Context) error {
 // Capabilities returns the operations that work below the directory name.
 func (f *FS) Capabilities(ctx context.Context, name pfs.Path) (pfs.Capabilities, error) {
 	const op = "hdfsfs.Capabilities"
-	if err := f.check(ctx, op, name); err != nil {
+	if err := f.lookDir(ctx, op, name); err != nil {
 		return 0, err
-	}
-	st, err := f.status(ctx, name)
-	switch {
-	case err != nil:
-		return 0, f.placeError(ctx, op, name, err)
-	case !st.IsDir():
-		return 0, pfs.E(op, name, pfs.NotDir, nil)
 	}
 	c := pfs.CanRename | pfs.CanRenameDir | pfs.CanKeepEmptyDir | pfs.CanReadStaged | pfs.CanOpenHandle | pfs.CanAppend |
 		pfs.CanSetMode | pfs.CanSetOwner | pfs.CanSetTimes | pfs.CanXattr | pfs.CanDigest | pfs.CanSpace | pfs.CanUsage

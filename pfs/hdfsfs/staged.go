@@ -1,6 +1,7 @@
 package hdfsfs
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -63,9 +64,7 @@ func (f *FS) create(ctx context.Context, op string, name pfs.Path, opts pfs.Crea
 	if err := opts.Check(op, name); err != nil {
 		return nil, err
 	}
-	if opts.ID == "" {
-		opts.ID = pfs.NewID()
-	}
+	opts.ID = cmp.Or(opts.ID, pfs.NewID())
 	parent, err := f.target(ctx, op, name)
 	if err != nil {
 		return nil, err

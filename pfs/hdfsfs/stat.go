@@ -49,6 +49,24 @@ func (f *FS) status(ctx context.Context, name pfs.Path) (status, error) {
 	return st, err
 }
 
+// look begins an operation on name and describes it.
+func (f *FS) look(ctx context.Context, op string, name pfs.Path) (status, error) {
+	if err := f.check(ctx, op, name); err != nil {
+		return status{}, err
+	}
+	st, err := f.status(ctx, name)
+	return st, f.placeError(ctx, op, name, err)
+}
+
+// lookDir begins an operation on the directory name.
+func (f *FS) lookDir(ctx context.Context, op string, name pfs.Path) error {
+	st, err := f.look(ctx, op, name)
+	if err == nil && !st.IsDir() {
+		err = pfs.E(op, name, pfs.NotDir, nil)
+	}
+	return err
+}
+
 // parentOf describes the directory of name. If the request fails, the error is about name.
 func (f *FS) parentOf(ctx context.Context, op string, name pfs.Path) (status, error) {
 	st, err := f.status(ctx, name.Parent())

@@ -16,15 +16,8 @@ import (
 // own.
 func (f *FS) Sweep(ctx context.Context, dir pfs.Path, age time.Duration) (n int, bytes int64, err error) {
 	const op = "hdfsfs.Sweep"
-	if err := f.check(ctx, op, dir); err != nil {
+	if err := f.lookDir(ctx, op, dir); err != nil {
 		return 0, 0, err
-	}
-	st, err := f.status(ctx, dir)
-	switch {
-	case err != nil:
-		return 0, 0, f.placeError(ctx, op, dir, err)
-	case !st.IsDir():
-		return 0, 0, pfs.E(op, dir, pfs.NotDir, nil)
 	}
 	sw := sweep{fs: f, op: op, dir: dir, before: time.Now().Add(-age)}
 	users, err := f.entries(ctx, f.stage.top())

@@ -1,6 +1,7 @@
 package localfs
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io/fs"
@@ -29,9 +30,7 @@ func (f *FS) create(ctx context.Context, op string, name pfs.Path, opts pfs.Crea
 	if err := opts.Check(op, name); err != nil {
 		return nil, err
 	}
-	if opts.ID == "" {
-		opts.ID = pfs.NewID()
-	}
+	opts.ID = cmp.Or(opts.ID, pfs.NewID())
 	p, base, err := f.parentPlace(name)
 	if err != nil {
 		return nil, fail(op, name, err)

@@ -33,11 +33,7 @@ type fdDir struct {
 var _ dir = (*fdDir)(nil)
 
 func openat(at int, name string, flags int, perm uint32) (fd int, err error) {
-	err = uninterrupted(func() (err error) {
-		fd, err = unix.Openat(at, name, flags|unix.O_CLOEXEC, perm)
-		return err
-	})
-	return fd, err
+	return retried(func() (int, error) { return unix.Openat(at, name, flags|unix.O_CLOEXEC, perm) })
 }
 
 func (d *fdDir) Close() error { return unix.Close(d.fd) }
@@ -109,11 +105,8 @@ func (d *fdDir) stat(name string, follow bool) (stat, error) {
 
 func (d *fdDir) readlink(name string) (string, error) {
 	for n := 256; ; n *= 2 {
-		p, k := make([]byte, n), 0
-		err := uninterrupted(func() (err error) {
-			k, err = unix.Readlinkat(d.fd, name, p)
-			return err
-		})
+		p := make([]byte, n)
+		k, err := retried(func() (int, error) { return unix.Readlinkat(d.fd, name, p) })
 		if err != nil {
 			return "", err
 		}
@@ -139,11 +132,7 @@ func (d *fdDir) readFile(name string, p []byte) (n int, err error) {
 	}
 	defer unix.Close(fd)
 	for n < len(p) {
-		k := 0
-		err := uninterrupted(func() (err error) {
-			k, err = unix.Read(fd, p[n:])
-			return err
-		})
+		k, err := retried(func() (int, error) { return unix.Read(fd, p[n:]) })
 		if err != nil || k == 0 {
 			return n, err
 		}
@@ -166,10 +155,7 @@ func (d *fdDir) openFD(name string, flag int, perm fs.FileMode) (int, error) {
 // attribute needs no descriptor of the file where there is a /proc.
 func (d *fdDir) attribute(name, attribute string, p []byte) (n int, err error) {
 	at := "/proc/self/fd/" + strconv.Itoa(d.fd) + "/" + name
-	err = uninterrupted(func() (err error) {
-		n, err = unix.Lgetxattr(at, attribute, p)
-		return err
-	})
+	n, err = retried(func() (int, error) { return unix.Lgetxattr(at, attribute, p) })
 	if err == nil || err == unix.ENODATA || err == unix.ENOTSUP || err == unix.EACCES {
 		return n, err
 	}

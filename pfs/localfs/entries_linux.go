@@ -33,11 +33,7 @@ func (d *fdDir) entries(token string, limit int) (names []string, next string, e
 	}
 	buf := make([]byte, 32<<10)
 	for {
-		n := 0
-		err := uninterrupted(func() (err error) {
-			n, err = unix.Getdents(fd, buf)
-			return err
-		})
+		n, err := retried(func() (int, error) { return unix.Getdents(fd, buf) })
 		if err != nil || n == 0 {
 			return names, "", err
 		}

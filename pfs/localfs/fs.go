@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/paddlecloud/pfs/pfs"
+	"github.com/paddlecloud/pfs/pfs/internal/rules"
 )
 
 // Options select how the directory is used. The zero value is the store of a service: it follows no
@@ -49,23 +50,12 @@ type FS struct {
 }
 
 var (
-	_ pfs.FileSystem         = (*FS)(nil)
-	_ pfs.Symlinker          = (*FS)(nil)
-	_ pfs.HandleOpener       = (*FS)(nil)
-	_ pfs.AttrSetter         = (*FS)(nil)
-	_ pfs.HardLinker         = (*FS)(nil)
-	_ pfs.NodeMaker          = (*FS)(nil)
-	_ pfs.CapabilityReporter = (*FS)(nil)
-	_ pfs.ExclusiveRenamer   = (*FS)(nil)
-	_ pfs.TreeRemover        = (*FS)(nil)
-	_ pfs.SpaceReporter      = (*FS)(nil)
-	_ pfs.UsageReporter      = (*FS)(nil)
-	_ pfs.QuotaSetter        = (*FS)(nil)
-	_ pfs.Copier             = (*FS)(nil)
-	_ pfs.Digester           = (*FS)(nil)
-	_ pfs.BatchWriter        = (*FS)(nil)
-	_ pfs.Sweeper            = (*FS)(nil)
-	_ pfs.AccessChecker      = (*FS)(nil)
+	_ rules.Store       = (*FS)(nil)
+	_ pfs.Symlinker     = (*FS)(nil)
+	_ pfs.HardLinker    = (*FS)(nil)
+	_ pfs.NodeMaker     = (*FS)(nil)
+	_ pfs.Copier        = (*FS)(nil)
+	_ pfs.AccessChecker = (*FS)(nil)
 )
 
 // New returns the tree below the existing directory dir, which may be a link. Errors of New name

@@ -61,33 +61,23 @@ func numberOf(name string, look func(name string) (id string, err error)) (int, 
 }
 
 func userNumber(name string) (string, error) {
-	u, err := user.Lookup(name)
-	if err != nil {
-		return "", err
-	}
-	return u.Uid, nil
+	return fieldOf(user.Lookup, name, func(u *user.User) string { return u.Uid })
 }
-
 func groupNumber(name string) (string, error) {
-	g, err := user.LookupGroup(name)
-	if err != nil {
-		return "", err
-	}
-	return g.Gid, nil
+	return fieldOf(user.LookupGroup, name, func(g *user.Group) string { return g.Gid })
 }
-
 func lookUpUser(id string) (string, error) {
-	u, err := user.LookupId(id)
-	if err != nil {
-		return "", err
-	}
-	return u.Username, nil
+	return fieldOf(user.LookupId, id, func(u *user.User) string { return u.Username })
+}
+func lookUpGroup(id string) (string, error) {
+	return fieldOf(user.LookupGroupId, id, func(g *user.Group) string { return g.Name })
 }
 
-func lookUpGroup(id string) (string, error) {
-	g, err := user.LookupGroupId(id)
+// fieldOf returns a field of what look finds.
+func fieldOf[T any](look func(key string) (*T, error), key string, field func(*T) string) (string, error) {
+	found, err := look(key)
 	if err != nil {
 		return "", err
 	}
-	return g.Name, nil
+	return field(found), nil
 }

@@ -19,6 +19,15 @@ func uninterrupted(call func() error) error {
 	}
 }
 
+// retried is uninterrupted for a call that returns a value.
+func retried[T any](call func() (T, error)) (v T, err error) {
+	err = uninterrupted(func() (err error) {
+		v, err = call()
+		return err
+	})
+	return v, err
+}
+
 // withFD calls do with the descriptor of f, which stays open meanwhile.
 func withFD(f *os.File, do func(fd int) error) error {
 	c, err := f.SyscallConn()

@@ -18,8 +18,6 @@ type attributes interface {
 	remove(f *os.File, name string) error
 }
 
-var _ pfs.XattrKeeper = (*FS)(nil)
-
 // Xattr returns the value of the attribute attr.
 func (f *FS) Xattr(ctx context.Context, name pfs.Path, attr string) (value []byte, err error) {
 	const op = "localfs.Xattr"

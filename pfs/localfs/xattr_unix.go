@@ -16,11 +16,9 @@ type fileAttributes struct{}
 var _ attributes = fileAttributes{}
 
 func (fileAttributes) get(f *os.File, name string, p []byte) (n int, err error) {
-	err = withFD(f, func(fd int) error {
-		return uninterrupted(func() (err error) {
-			n, err = unix.Fgetxattr(fd, name, p)
-			return err
-		})
+	err = withFD(f, func(fd int) (err error) {
+		n, err = retried(func() (int, error) { return unix.Fgetxattr(fd, name, p) })
+		return err
 	})
 	return n, err
 }
@@ -40,11 +38,9 @@ func (fileAttributes) set(f *os.File, name string, p []byte, flags pfs.XattrFlag
 
 func (fileAttributes) list(f *os.File) (names []string, err error) {
 	p, n := make([]byte, 64<<10), 0 // the most that systems list
-	err = withFD(f, func(fd int) error {
-		return uninterrupted(func() (err error) {
-			n, err = unix.Flistxattr(fd, p)
-			return err
-		})
+	err = withFD(f, func(fd int) (err error) {
+		n, err = retried(func() (int, error) { return unix.Flistxattr(fd, p) })
+		return err
 	})
 	if err != nil || n == 0 {
 		return nil, err

@@ -28,6 +28,7 @@ import (
 	"sync"
 
 	"github.com/paddlecloud/pfs/pfs"
+	"github.com/paddlecloud/pfs/pfs/internal/rules"
 )
 
 // Options are the options of New. The zero value has no limits.
@@ -64,27 +65,15 @@ type store struct {
 }
 
 var (
-	_ pfs.FileSystem         = (*FS)(nil)
-	_ pfs.Symlinker          = (*FS)(nil)
-	_ pfs.HardLinker         = (*FS)(nil)
-	_ pfs.NodeMaker          = (*FS)(nil)
-	_ pfs.AttrSetter         = (*FS)(nil)
-	_ pfs.XattrKeeper        = (*FS)(nil)
-	_ pfs.HandleOpener       = (*FS)(nil)
-	_ pfs.CapabilityReporter = (*FS)(nil)
-	_ pfs.ExclusiveRenamer   = (*FS)(nil)
-	_ pfs.TreeRemover        = (*FS)(nil)
-	_ pfs.SpaceReporter      = (*FS)(nil)
-	_ pfs.UsageReporter      = (*FS)(nil)
-	_ pfs.QuotaSetter        = (*FS)(nil)
-	_ pfs.Copier             = (*FS)(nil)
-	_ pfs.Concatenator       = (*FS)(nil)
-	_ pfs.Digester           = (*FS)(nil)
-	_ pfs.BatchWriter        = (*FS)(nil)
-	_ pfs.Sweeper            = (*FS)(nil)
-	_ pfs.BlockLocator       = (*FS)(nil)
-	_ pfs.OwnershipGiver     = (*FS)(nil)
-	_ pfs.Impersonator       = (*FS)(nil)
+	_ rules.Store        = (*FS)(nil)
+	_ pfs.Symlinker      = (*FS)(nil)
+	_ pfs.HardLinker     = (*FS)(nil)
+	_ pfs.NodeMaker      = (*FS)(nil)
+	_ pfs.Copier         = (*FS)(nil)
+	_ pfs.Concatenator   = (*FS)(nil)
+	_ pfs.BlockLocator   = (*FS)(nil)
+	_ pfs.OwnershipGiver = (*FS)(nil)
+	_ pfs.Impersonator   = (*FS)(nil)
 )
 
 // New returns an empty file system.
