@@ -140,9 +140,8 @@
 //	make, durable, owner             making files for an owner; durable changes of names
 //	file, readat, readahead,         reading, and writing in place
 //	inplace
-//	staged, writebehind, lock,       an upload, its bytes in transit, its concurrent use
-//	identity
-//	commit, batch, batchtemp, sweep  publishing one file or a batch; leftovers
+//	staged, writebehind, lock        an upload, its bytes in transit, its concurrent use
+//	commit, batch, sweep             publishing one file or a batch; leftovers
 //	blocks, buffer                   concurrent blocks, the memory for them, and its limits
 //	stat, list, entries, mkdir,      the other operations
 //	link, attr, remove, rename,

@@ -35,6 +35,7 @@ type staged struct {
 var (
 	_ pfs.Staged       = (*staged)(nil)
 	_ pfs.LeafDigester = (*staged)(nil)
+	_ pfs.Identifier   = (*staged)(nil)
 )
 
 // state is the progress of an upload.
@@ -372,3 +373,12 @@ func (w *staged) discard(c *call, op string) error {
 	}
 	return unlessMissing(d.unlink(w.temp))
 }
+
+// identity is the inode of a temporary: the same for all handles and mounts that write the file.
+type identity struct {
+	store *store
+	ino   uint64
+}
+
+// Identity returns the identity of the temporary.
+func (w *staged) Identity() any { return identity{w.fs.store, w.from.ino} }

@@ -117,7 +117,7 @@
 //	blockflow, writerequest          the packets of a block, acknowledged early
 //	commit, join, finalize           Commit: its steps, joining the parts, the attributes of the file
 //	batch, sentsums, temporary       WriteBatch, its verification, and the names of temporaries
-//	sweep, identity                  removal of abandoned uploads; identity of an upload
+//	sweep                            removal of abandoned uploads
 //	stat, list, mkdir, remove,       the other operations
 //	rename, attr, handle, settimes, usage,
 //	quota, space, locations, digest

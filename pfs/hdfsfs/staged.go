@@ -46,6 +46,7 @@ const (
 var (
 	_ pfs.Staged       = (*staged)(nil)
 	_ pfs.LeafDigester = (*staged)(nil)
+	_ pfs.Identifier   = (*staged)(nil)
 )
 
 // Create begins or resumes an upload of name.
@@ -351,3 +352,12 @@ func (w *staged) Close(ctx context.Context) error {
 func (w *staged) remove(ctx context.Context) error {
 	return w.fs.call(ctx, idempotent, func(c *hdfs.Client) error { return c.RemoveAll(w.dir) })
 }
+
+// identity identifies an upload in a cluster by its directory.
+type identity struct {
+	cluster *cluster
+	dir     string
+}
+
+// Identity is the directory's.
+func (w *staged) Identity() any { return identity{w.fs.cluster, w.dir} }

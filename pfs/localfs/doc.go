@@ -80,17 +80,16 @@
 //
 //	fs, place                            the store; the way down to a directory, and its quotas
 //	dir, dir_*, entries_linux, walk      the system calls on names: in open directories, or by paths; trees
-//	stat*, mark, xattr_*, owner          what is known about a file, and stored with it
+//	stat*, mark, xattr_unix, owner       what is known about a file, and stored with it
 //	open, list, access, attr,            one operation each, or two
 //	mkdir, rename, remove, removetree,
 //	handle, xattr, capabilities, link,
-//	digest, usage, space*, copy,
+//	digest, usage, space, copy,
 //	sweep
-//	create, staged, leaf,                uploads, from the temporary to its new name
-//	identity, lock*, commit
+//	create, staged, lock, commit         uploads, from the temporary to its new name
 //	sparse                               holes, where zeros are written or copied
 //	batch                                many small files with one sync
 //	quota, tree, sums                    directories with a quota, and the totals of their trees
 //	claim, move, slots                   what an operation may add to them, and the names that it holds
-//	errors*, names_*, system_*, bytes_*  differences between systems
+//	errors, system_*, bytes_linux        differences between systems
 package localfs

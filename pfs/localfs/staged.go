@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 
 	"github.com/paddlecloud/pfs/pfs"
+	"github.com/paddlecloud/pfs/pfs/digest"
 )
 
 // staged is an upload: an open temporary in the directory of its target.
@@ -44,6 +45,7 @@ type staged struct {
 var (
 	_ pfs.Staged       = (*staged)(nil)
 	_ pfs.LeafDigester = (*staged)(nil)
+	_ pfs.Identifier   = (*staged)(nil)
 )
 
 // state is the progress of an upload.
@@ -266,4 +268,25 @@ func (w *staged) leave(keep bool) {
 		kept = stagedSums(st)
 	}
 	w.claimed.book(kept)
+}
+
+// identity is the Identity of a temporary.
+type identity struct {
+	fs   *FS
+	temp tempID
+	dir  pfs.Path // where the system has no inodes that tell temporaries apart
+}
+
+// Identity returns the identity of the temporary.
+func (w *staged) Identity() any {
+	i := identity{fs: w.fs, temp: w.tempID()}
+	if w.from.ino == 0 {
+		i.dir = w.name.Parent()
+	}
+	return i
+}
+
+// LeafDigests reads the staged bytes leaf by leaf. Other leaves may be written meanwhile.
+func (w *staged) LeafDigests(ctx context.Context, size, first int64, n int) ([]pfs.LeafDigest, error) {
+	return digest.Leaves(ctx, "localfs.Staged.LeafDigests", w.name, w.ReadAt, size, first, n)
 }

@@ -6,8 +6,12 @@ import (
 	"time"
 
 	"github.com/paddlecloud/pfs/internal/unixmode"
+	"github.com/paddlecloud/pfs/pfs"
 	"golang.org/x/sys/unix"
 )
+
+// systemKinds are the numbers that only this system has.
+var systemKinds map[syscall.Errno]pfs.Kind
 
 // fill adds fields that package os omits.
 func (s *stat) fill(sys any) {

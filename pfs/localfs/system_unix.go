@@ -1,10 +1,13 @@
-//go:build unix
+//go:build linux || darwin
 
 package localfs
 
 import (
 	"os"
 	"syscall"
+
+	"github.com/paddlecloud/pfs/pfs"
+	"golang.org/x/sys/unix"
 )
 
 // nonBlocking keeps an open of a FIFO from waiting for its peer.
@@ -39,4 +42,42 @@ func withFD(f *os.File, do func(fd int) error) error {
 		return err
 	}
 	return failed
+}
+
+// unfitName returns why the system cannot hold a file of exactly this name; "" if it can.
+func unfitName(pfs.Path) string { return "" }
+
+// lockFile waits for the lock of the open file f, shared or exclusive, which replaces the one it
+// has. A file system without locks is not an error: the lock only keeps two handles of one upload
+// apart.
+func lockFile(f *os.File, exclusive bool) error {
+	how := unix.LOCK_SH
+	if exclusive {
+		how = unix.LOCK_EX
+	}
+	return flock(f, how)
+}
+
+// unlockFile gives the lock back.
+func unlockFile(f *os.File) error { return flock(f, unix.LOCK_UN) }
+
+func flock(f *os.File, how int) error {
+	err := withFD(f, func(fd int) error {
+		return uninterrupted(func() error { return unix.Flock(fd, how) })
+	})
+	switch err {
+	case unix.ENOSYS, unix.EOPNOTSUPP, unix.ENOLCK:
+		return nil
+	}
+	return err
+}
+
+// spaceOf describes the file system that holds path.
+func spaceOf(path string) (pfs.Space, error) {
+	var st unix.Statfs_t
+	if err := unix.Statfs(path, &st); err != nil {
+		return pfs.Space{}, err
+	}
+	unit := int64(st.Bsize)
+	return pfs.Space{Total: int64(st.Blocks) * unit, Used: int64(st.Blocks-st.Bfree) * unit, Free: int64(st.Bavail) * unit}, nil
 }

@@ -37,3 +37,15 @@ func shareBlocks(dst, src *os.File) bool { return false }
 
 // copyRange copies up to n bytes inside the kernel. It is not supported.
 func copyRange(dst, src *os.File, off int64, n int) (int, error) { return 0, errors.ErrUnsupported }
+
+// openTop opens the directory at path.
+func openTop(path string, follow bool) (dir, error) { return openRoot(path, follow) }
+
+// statFile describes an open file.
+func statFile(f *os.File) (stat, error) {
+	info, err := f.Stat()
+	if err != nil {
+		return stat{}, err
+	}
+	return statOf(info), nil
+}

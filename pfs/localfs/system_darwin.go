@@ -3,7 +3,12 @@ package localfs
 import (
 	"syscall"
 	"time"
+
+	"github.com/paddlecloud/pfs/pfs"
 )
+
+// systemKinds are the numbers that only this system has.
+var systemKinds = map[syscall.Errno]pfs.Kind{syscall.ENOATTR: pfs.NoAttr}
 
 // fill adds fields that package os omits.
 func (s *stat) fill(sys any) {
