@@ -46,6 +46,9 @@ var allowed = map[string][]string{
 	"pfs/client":   {"pfs", "pfs/retry", "pfs/wire"},
 	"pfs/pfstest":  {"pfs", "pfs/digest", "pfs/memfs"},
 
+	// The mount.
+	"fuse": {"pfs", "internal/unixmode"},
+
 	// For tests only: a proxy that corrupts traffic, and real clusters.
 	"internal/relay":   {},
 	"internal/testbed": {},
@@ -73,7 +76,8 @@ var allowed = map[string][]string{
 	"cmd/paddlectl/internal/app":      {"pfs", "pfs/client", "pfs/localfs", "pfs/retry", "pfs/transfer", "recordio", "cmd/internal/cliargs", "cmd/internal/cliio", "cmd/internal/config", "internal/sorter"},
 	"cmd/paddlectl/internal/copying":  {"pfs", "pfs/retry", "pfs/transfer", "cmd/internal/cliargs", "cmd/internal/cliio", "cmd/paddlectl/internal/app", "internal/sorter"},
 	"cmd/paddlectl/internal/datafile": {"pfs", "pfs/dataset", "pfs/dataset/payload", "pfs/dataset/recordfile", "pfs/transfer", "recordio", "cmd/internal/cliargs", "cmd/internal/cliio", "cmd/paddlectl/internal/app", "cmd/paddlectl/internal/copying", "internal/tempfile"},
-	"cmd/paddlectl":                   {"cmd/paddlectl/config", "cmd/paddlectl/dataset", "cmd/paddlectl/files", "cmd/paddlectl/help", "cmd/paddlectl/internal/app", "cmd/paddlectl/recordio"},
+	"cmd/paddlectl":                   {"cmd/paddlectl/config", "cmd/paddlectl/dataset", "cmd/paddlectl/files", "cmd/paddlectl/help", "cmd/paddlectl/internal/app", "cmd/paddlectl/mount", "cmd/paddlectl/recordio"},
+	"cmd/paddlectl/mount":             {"pfs", "fuse", "cmd/internal/backends", "cmd/internal/cliargs", "cmd/internal/cliio", "cmd/paddlectl/internal/app"},
 	"cmd/paddlectl/config":            {"pfs", "pfs/client", "cmd/internal/cliargs", "cmd/internal/cliio", "cmd/internal/config", "cmd/paddlectl/internal/app"},
 	"cmd/paddlectl/dataset":           {"pfs", "pfs/dataset", "pfs/dataset/manifest", "pfs/dataset/payload", "pfs/dataset/recordfile", "pfs/transfer", "recordio", "recordio/convert", "shard", "split", "cmd/internal/cliargs", "cmd/internal/cliio", "cmd/paddlectl/internal/app", "cmd/paddlectl/internal/copying", "cmd/paddlectl/internal/datafile"},
 	"cmd/paddlectl/files":             {"pfs", "pfs/dataset/recordfile", "pfs/digest", "pfs/transfer", "cmd/internal/cliargs", "cmd/internal/cliio", "cmd/paddlectl/internal/app", "cmd/paddlectl/internal/copying", "cmd/paddlectl/internal/datafile", "internal/sorter"},
@@ -91,6 +95,7 @@ var modules = map[string][]string{
 	"github.com/colinmarc/hdfs/v2":     {"pfs/hdfsfs"},
 	"github.com/jcmturner/gokrb5/v8":   {"pfs/hdfsfs"},
 	"google.golang.org/protobuf":       {"pfs/hdfsfs", "recordio/convert"},
+	"github.com/hanwen/go-fuse/v2":     {"fuse"},
 	"github.com/spf13/afero":           {"pfs/aferofs"},
 	"golang.org/x/sys":                 {"pfs/auth", "pfs/localfs"},
 	"github.com/zeebo/blake3":          {"pfs/digest"},
@@ -113,7 +118,7 @@ var modules = map[string][]string{
 
 	"github.com/rogpeppe/go-internal": {"cmd/internal/config"},
 	"github.com/urfave/cli/v2": {"cmd/internal/cliargs", "cmd/pfsd",
-		"cmd/paddlectl", "cmd/paddlectl/config", "cmd/paddlectl/dataset", "cmd/paddlectl/files", "cmd/paddlectl/help", "cmd/paddlectl/internal/app", "cmd/paddlectl/internal/copying", "cmd/paddlectl/internal/datafile", "cmd/paddlectl/recordio"},
+		"cmd/paddlectl", "cmd/paddlectl/config", "cmd/paddlectl/dataset", "cmd/paddlectl/files", "cmd/paddlectl/help", "cmd/paddlectl/internal/app", "cmd/paddlectl/internal/copying", "cmd/paddlectl/internal/datafile", "cmd/paddlectl/mount", "cmd/paddlectl/recordio"},
 	"go.yaml.in/yaml/v3": {"pfs/auth", "cmd/internal/config", "cmd/internal/strictyaml", "cmd/pfsd"},
 	"golang.org/x/term":  {"cmd/internal/cliio"},
 }

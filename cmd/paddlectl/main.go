@@ -1,9 +1,9 @@
 // Command paddlectl moves files between this machine and the paddle file system. It also answers to
 // the name paddlecloud. docs/quickstart.md introduces it.
 //
-// The commands are in folders: files (cp, ls, mv, ...), dataset, recordio, config (with login and
-// logout) and help (with completion and version). Each parses its operands and flags, calls a
-// library, and prints the result. The common parts are in internal/app (the program, operands,
+// The commands are in folders: files (cp, ls, mv, ...), dataset, recordio, mount, config (with
+// login and logout) and help (with completion and version). Each parses its operands and flags, calls
+// a library, and prints the result. The common parts are in internal/app (the program, operands,
 // services, hints), internal/copying (a copy and its output) and internal/datafile (files of
 // records, read and written).
 package main
@@ -21,6 +21,7 @@ import (
 	"github.com/paddlecloud/pfs/cmd/paddlectl/files"
 	"github.com/paddlecloud/pfs/cmd/paddlectl/help"
 	"github.com/paddlecloud/pfs/cmd/paddlectl/internal/app"
+	"github.com/paddlecloud/pfs/cmd/paddlectl/mount"
 	"github.com/paddlecloud/pfs/cmd/paddlectl/recordio"
 	"github.com/urfave/cli/v2"
 )
@@ -68,8 +69,8 @@ func commands(a *app.App) *cli.App {
 		}},
 		{"Subcommands for PFS:", []*cli.Command{
 			files.Cat(a), files.Chmod(a), files.Cp(a), files.Df(a), files.Du(a), files.Find(a), files.Head(a), files.Ls(a), files.Mkdir(a),
-			files.Mv(a), files.Quota(a), files.Rm(a), files.Stat(a), files.Sync(a), files.Tail(a), files.Touch(a),
-			files.Tree(a), files.Verify(a),
+			mount.Mount(a), files.Mv(a), files.Quota(a), files.Rm(a), files.Stat(a), files.Sync(a), files.Tail(a), files.Touch(a),
+			files.Tree(a), mount.Umount(a), files.Verify(a),
 		}},
 		{"Subcommands for data:", []*cli.Command{dataset.Command(a), recordio.Command(a)}},
 	}

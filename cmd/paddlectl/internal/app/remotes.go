@@ -6,6 +6,9 @@ import (
 	"fmt"
 	"log/slog"
 	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
 	"sync"
 
 	"github.com/paddlecloud/pfs/cmd/internal/cliio"
@@ -96,6 +99,31 @@ func (r *remotes) Current(ctx context.Context) (*connection, error) {
 		return nil, err
 	}
 	return r.connect(ctx, file.Name, e)
+}
+
+// Tree returns the tree of the service that has the path p, and the address of that service. If
+// tokenFile is not empty, the token in this file is used in place of a login. Another process may
+// replace the token.
+func (r *remotes) Tree(ctx context.Context, p pfs.Path, tokenFile string) (pfs.FileSystem, string, error) {
+	c, err := r.At(ctx, p)
+	if err != nil || tokenFile == "" {
+		if err != nil {
+			return nil, "", err
+		}
+		return c.FS, c.Entry.Endpoint, nil
+	}
+	if tokenFile, err = filepath.Abs(tokenFile); err != nil {
+		return nil, "", err
+	}
+	fsys, err := r.a.Client(c.Entry, func(_ context.Context, refused string) (string, error) {
+		text, err := os.ReadFile(tokenFile)
+		token := strings.TrimSpace(string(text))
+		if err == nil && token == refused {
+			err = fmt.Errorf("%w: the service does not accept the token in %s", pfs.Unauthenticated, tokenFile)
+		}
+		return token, err
+	})
+	return fsys, c.Entry.Endpoint, err
 }
 
 // connect returns the service of the entry e of the file configName.

@@ -1,0 +1,169 @@
+// Package mount has the commands for mounts: paddlectl mount and umount.
+package mount
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/paddlecloud/pfs/cmd/internal/backends"
+	"github.com/paddlecloud/pfs/cmd/internal/cliargs"
+	"github.com/paddlecloud/pfs/cmd/internal/cliio"
+	"github.com/paddlecloud/pfs/cmd/paddlectl/internal/app"
+	"github.com/paddlecloud/pfs/fuse"
+	"github.com/paddlecloud/pfs/pfs"
+	"github.com/urfave/cli/v2"
+)
+
+type options struct {
+	root, store          string
+	readOnly, foreground bool
+}
+
+// Mount returns the command mount.
+func Mount(a *app.App) *cli.Command {
+	var o options
+	return a.NewCommand(app.Spec{
+		Name: "mount", Args: "MOUNTPOINT", Least: 1, Most: 1,
+		Summary: "show a tree of a service or store as a directory",
+		Text: `Mounts the current service at MOUNTPOINT, an empty directory, so that every program can
+use its files (Linux only). Returns when the mount is ready; a process in the background
+serves it until paddlectl umount, or a SIGTERM. Its log is in ~/.cache/pfs. A mount
+whose process has died is replaced. docs/mount.md states what works on which store.
+
+The files of a service are shown as yours; the service checks what you may do. The
+files of --store are those of their owners, and if root mounts a file:// or cephfs://
+store, all users can use it with their own permissions.
+
+PFS_TOKEN_FILE names a file with a token to use in place of a login.`,
+		Examples: []string{
+			"paddlectl mount ~/pfs", "paddlectl mount --root /pfs/dc1/public --read-only /data",
+			"paddlectl mount --store hdfs://namenode:8020/user/alice ~/hdfs", "paddlectl mount status",
+		},
+		Exits: app.RemoteExits(cliio.NotFound, cliio.Exists),
+		Flags: []cli.Flag{
+			&cli.StringFlag{Name: "root", Usage: "mount the directory `PATH` of the service or store (default: /pfs of a service, / of a store)", Destination: &o.root},
+			&cli.StringFlag{Name: "store", Usage: "mount the store at `URL`, not a service: " + backends.Forms, Destination: &o.store},
+			&cli.BoolFlag{Name: "read-only", Usage: "refuse all changes", Destination: &o.readOnly},
+			&cli.BoolFlag{Name: "foreground", Usage: "serve the mount in this process until it is unmounted", Destination: &o.foreground},
+		},
+		Run: func(ctx context.Context, operands []string) error {
+			switch ready := readyFile(a); {
+			case ready != nil:
+				return serve(ctx, a, o, operands[0], ready)
+			case o.foreground:
+				return serve(ctx, a, o, operands[0], nil)
+			}
+			return inBackground(ctx, a)
+		},
+		Subs: []*cli.Command{status(a)},
+	})
+}
+
+// serve mounts and serves. It writes to ready, if that is not nil, when the mount is ready.
+func serve(ctx context.Context, a *app.App, o options, dir string, ready *os.File) error {
+	fsys, opts, err := o.open(ctx, a)
+	if err != nil {
+		return err
+	}
+	if fsys.Close != nil {
+		defer fsys.Close()
+	}
+	m, err := fuse.Mount(ctx, fsys.FileSystem, dir, opts)
+	if err != nil {
+		return err
+	}
+	if ready != nil {
+		if err := detach(a, dir, ready); err != nil {
+			m.Close()
+			return err
+		}
+	}
+	select {
+	case <-m.Done():
+		return nil
+	case <-ctx.Done():
+		return m.Close()
+	}
+}
+
+// open returns the file system to mount.
+func (o options) open(ctx context.Context, a *app.App) (fsys backends.Store, opts fuse.Options, err error) {
+	root, err := pfs.CleanPath(cmp.Or(o.root, string(pfs.Root)))
+	if o.store == "" {
+		root, err = pfs.CleanPath(cmp.Or(o.root, string(app.Top)))
+	}
+	if err != nil {
+		return fsys, opts, cliargs.Usagef("--root: %v", err)
+	}
+	opts = fuse.Options{Root: root, ReadOnly: o.readOnly, Logger: slog.New(slog.NewTextHandler(a.Stderr, nil))}
+	if o.store == "" {
+		opts.Squash = true
+		fsys.FileSystem, opts.Source, err = a.Remotes.Tree(ctx, root, a.Main.Getenv("PFS_TOKEN_FILE"))
+		return fsys, opts, err
+	}
+	// These stores know no user numbers.
+	opts.Squash = strings.HasPrefix(o.store, "hdfs:") || strings.HasPrefix(o.store, "mem:")
+	opts.Source, _, _ = strings.Cut(o.store, "?")
+	dir, err := os.Getwd()
+	if err == nil {
+		fsys, err = backends.Open(ctx, backends.Spec{URL: o.store, Dir: dir}, backends.Caller{Logger: opts.Logger})
+	}
+	return fsys, opts, err
+}
+
+// Umount returns the command umount.
+func Umount(a *app.App) *cli.Command {
+	return a.NewCommand(app.Spec{
+		Name: "umount", Args: "MOUNTPOINT", Least: 1, Most: 1,
+		Summary:  "end a mount",
+		Text:     `Ends the mount at MOUNTPOINT, and waits for the process that served it. A mount that is in use stays.`,
+		Examples: []string{"paddlectl umount ~/pfs"},
+		Exits:    []cliio.Code{cliio.NotFound, cliio.Denied, cliio.Exists, cliio.Unavailable},
+		Run:      func(_ context.Context, operands []string) error { return fuse.Unmount(operands[0]) },
+	})
+}
+
+// status returns the command mount status.
+func status(a *app.App) *cli.Command {
+	var json bool
+	return a.NewCommand(app.Spec{
+		Name:    "status",
+		Summary: "list the mounts of this machine",
+		Text: `Lists the mounts: where, in which state (serving; dead: its process has ended; silent: it
+does not answer; private: it is another user's), how open files are read, the process,
+and what is mounted.`,
+		Examples: []string{"paddlectl mount status --json"},
+		Flags:    []cli.Flag{&cli.BoolFlag{Name: "json", Usage: "print the mounts as a JSON array", Destination: &json}},
+		Run: func(context.Context, []string) error {
+			mounts, err := fuse.Mounts()
+			if err != nil || json {
+				return cmp.Or(err, a.JSON(mounts))
+			}
+			for i, m := range mounts {
+				if i == 0 {
+					a.Printf("%-8s %-10s %7s  %s\n", "STATE", "OPEN MODE", "PROCESS", "MOUNT POINT")
+				}
+				a.Printf("%-8s %-10s %7d  %s (%s)\n", m.State, cmp.Or(m.OpenMode, "-"), m.ServerPID, a.Name(m.MountPoint), a.Name(m.Source))
+			}
+			return nil
+		},
+	})
+}
+
+// logName returns the name of the log of the mount at dir.
+func logName(dir string) (string, error) {
+	cache, err := os.UserCacheDir()
+	if err == nil {
+		dir, err = filepath.Abs(dir)
+	}
+	if err != nil {
+		return "", err
+	}
+	name := strings.ReplaceAll(strings.Trim(dir, "/"), "/", "-")
+	return filepath.Join(cache, "pfs", fmt.Sprintf("mount-%s.log", name[max(0, len(name)-200):])), nil
+}

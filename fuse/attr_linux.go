@@ -1,0 +1,344 @@
+package fuse
+
+import (
+	"context"
+	"encoding/json"
+	"io/fs"
+	"os"
+	"strings"
+	"syscall"
+	"time"
+
+	raw "github.com/hanwen/go-fuse/v2/fuse"
+	"github.com/paddlecloud/pfs/internal/unixmode"
+	"github.com/paddlecloud/pfs/pfs"
+)
+
+// blockSize is what st_blksize suggests for reads and writes.
+const blockSize = 128 << 10
+
+// fill describes the file info of node n to the kernel.
+func (s *server) fill(out *raw.Attr, n *node, info pfs.Info) {
+	*out = raw.Attr{
+		Ino:     n.ino,
+		Size:    uint64(info.Size),
+		Blocks:  uint64(info.Size+511) / 512,
+		Mode:    unixmode.Bits(info.Mode),
+		Nlink:   info.Links,
+		Owner:   raw.Owner{Uid: info.UID, Gid: info.GID},
+		Rdev:    uint32(info.Device),
+		Blksize: blockSize,
+	}
+	if out.Nlink == 0 && n.name.parent != nil || n == s.tree.root {
+		out.Nlink = max(1, out.Nlink)
+	}
+	if s.opts.Squash {
+		out.Owner = s.self
+	}
+	times := [...]struct {
+		t    time.Time
+		sec  *uint64
+		nsec *uint32
+	}{{info.ModTime, &out.Mtime, &out.Mtimensec}, {info.ChangeTime, &out.Ctime, &out.Ctimensec}, {info.AccessTime, &out.Atime, &out.Atimensec}}
+	for _, f := range times {
+		if f.t.IsZero() { // not kept
+			f.t = info.ModTime
+		}
+		if !f.t.IsZero() {
+			*f.sec, *f.nsec = uint64(f.t.Unix()), uint32(f.t.Nanosecond())
+		}
+	}
+}
+
+// entry describes the file info of node n, which was looked up, to the kernel.
+func (s *server) entry(out *raw.EntryOut, n *node, info pfs.Info) {
+	out.NodeId, out.Generation = n.num, 1
+	out.SetEntryTimeout(s.opts.Timeout)
+	out.SetAttrTimeout(s.opts.Timeout)
+	s.tree.mu.Lock()
+	defer s.tree.mu.Unlock()
+	s.fill(&out.Attr, n, info)
+}
+
+// stat describes the file of n as it is now.
+func (s *server) stat(ctx context.Context, n *node) (pfs.Info, error) {
+	// A handle is bound to the file, and knows how far it has written.
+	if o := s.tree.anyOpen(n, func(o *openFile) bool { return o.handle != nil }); o != nil {
+		info, err := o.handle.Stat(ctx)
+		if err == nil || pfs.KindOf(err) != pfs.Stale && pfs.KindOf(err) != pfs.Closed {
+			return info, err
+		}
+	}
+	err := error(pfs.Stale)
+	if name, ok := s.path(n); ok {
+		var info pfs.Info
+		info, err = s.fs.Stat(ctx, name)
+		if err == nil && n.is(info) {
+			return info, nil
+		}
+		if err == nil || gone(err) {
+			err = pfs.Errorf("fuse.stat", name, pfs.Stale, "another file has this name now")
+		}
+	}
+	if pfs.KindOf(err) == pfs.Stale {
+		if o := s.tree.anyOpen(n, func(o *openFile) bool { return o.file != nil }); o != nil {
+			o.mu.RLock()
+			defer o.mu.RUnlock()
+			info := o.file.Info()
+			info.Links = 0
+			return info, nil
+		}
+	}
+	return pfs.Info{}, err
+}
+
+// gone reports whether an error at the path of a node means that its file is not there any more.
+func gone(err error) bool {
+	switch pfs.KindOf(err) {
+	case pfs.NotExist, pfs.NotDir, pfs.Symlink:
+		return true
+	}
+	return false
+}
+
+// stale is the error of an operation at a path that the tree has for a node. If nothing is there,
+// the kernel must look the name up again.
+func stale(err error) error {
+	if err != nil && gone(err) {
+		return pfs.E("fuse.stale", "", pfs.Stale, err)
+	}
+	return err
+}
+
+// attributes answers a request with the attributes of n.
+func (s *server) attributes(ctx context.Context, n *node, out *raw.AttrOut) raw.Status {
+	info, err := s.stat(ctx, n)
+	if err != nil {
+		return s.status(err)
+	}
+	out.SetTimeout(s.opts.Timeout)
+	s.tree.mu.Lock()
+	defer s.tree.mu.Unlock()
+	s.tree.seen(n, info)
+	s.fill(&out.Attr, n, info)
+	return raw.OK
+}
+
+func (s *server) GetAttr(cancel <-chan struct{}, in *raw.GetAttrIn, out *raw.AttrOut) raw.Status {
+	ctx, end := s.call(cancel, &in.InHeader)
+	defer end()
+	return s.attributes(ctx, s.tree.get(in.NodeId), out)
+}
+
+func (s *server) Readlink(cancel <-chan struct{}, h *raw.InHeader) ([]byte, raw.Status) {
+	ctx, end := s.call(cancel, h)
+	defer end()
+	info, err := s.stat(ctx, s.tree.get(h.NodeId))
+	return []byte(info.Target), s.status(err)
+}
+
+func (s *server) SetAttr(cancel <-chan struct{}, in *raw.SetAttrIn, out *raw.AttrOut) raw.Status {
+	ctx, end := s.call(cancel, &in.InHeader)
+	defer end()
+	n := s.tree.get(in.NodeId)
+	mask, attrs, err := s.attrsOf(in)
+	if err == nil {
+		var h pfs.Handle
+		if fh, ok := in.GetFh(); ok {
+			h = s.file(fh).handle
+		}
+		err = s.setAttr(ctx, n, h, mask, attrs)
+	}
+	if err != nil {
+		return s.status(err)
+	}
+	return s.attributes(ctx, n, out)
+}
+
+// attrsOf returns the attributes to set.
+func (s *server) attrsOf(in *raw.SetAttrIn) (mask pfs.AttrMask, attrs pfs.Attrs, err error) {
+	if mode, ok := in.GetMode(); ok {
+		mask |= pfs.AttrMode
+		attrs.Mode = unixmode.FileMode(mode | syscall.S_IFREG)
+	}
+	if size, ok := in.GetSize(); ok {
+		mask |= pfs.AttrSize
+		attrs.Size = int64(size)
+	}
+	if t, ok := in.GetMTime(); ok {
+		mask |= pfs.AttrModTime
+		attrs.ModTime = t
+	}
+	if t, ok := in.GetATime(); ok {
+		mask |= pfs.AttrAccessTime
+		attrs.AccessTime = t
+	}
+	uid, setUID := in.GetUID()
+	gid, setGID := in.GetGID()
+	switch {
+	case s.opts.Squash && (setUID && uid != s.self.Uid || setGID && gid != s.self.Gid):
+		return 0, attrs, syscall.EPERM
+	case s.opts.Squash:
+		return mask, attrs, nil
+	}
+	if setUID {
+		mask |= pfs.AttrUID
+		attrs.UID = uid
+	}
+	if setGID {
+		mask |= pfs.AttrGID
+		attrs.GID = gid
+	}
+	return mask, attrs, nil
+}
+
+// setAttr sets attributes of n, through the open file h if it is not nil.
+func (s *server) setAttr(ctx context.Context, n *node, h pfs.Handle, mask pfs.AttrMask, attrs pfs.Attrs) error {
+	name, ok := s.path(n)
+	if h == nil && !ok {
+		o := s.tree.anyOpen(n, func(o *openFile) bool { return o.handle != nil })
+		if o == nil {
+			return pfs.Stale
+		}
+		h = o.handle
+	}
+	if mask&pfs.AttrSize != 0 {
+		defer s.tree.wrote(n)
+	}
+	if n.kind == fs.ModeSymlink {
+		mask |= pfs.AttrLink
+	}
+	set := func() error {
+		switch {
+		case mask&^pfs.AttrLink == 0:
+			return nil
+		case h != nil:
+			return h.SetAttr(ctx, mask, attrs)
+		}
+		return stale(pfs.SetAttr(ctx, s.fs, name, mask, attrs))
+	}
+	err := set()
+	if mask&pfs.AttrAccessTime != 0 && pfs.KindOf(err) == pfs.Unsupported {
+		mask &^= pfs.AttrAccessTime // as on a file system that does not keep it
+		err = set()
+	}
+	return err
+}
+
+// quotaWait bounds how long a statfs waits for quotas: a store may have to count a tree.
+const quotaWait = time.Second
+
+func (s *server) StatFs(cancel <-chan struct{}, h *raw.InHeader, out *raw.StatfsOut) raw.Status {
+	ctx, end := s.call(cancel, h)
+	defer end()
+	name, ok := s.path(s.tree.get(h.NodeId))
+	if !ok {
+		return s.status(pfs.Stale)
+	}
+	out.Bsize, out.Frsize, out.NameLen = 4096, 4096, pfs.MaxName
+	space, err := pfs.SpaceOf(ctx, s.fs, name)
+	if err != nil && pfs.KindOf(err) != pfs.Unsupported {
+		return s.status(stale(err))
+	}
+	total, free := space.Used+space.Free, space.Free
+	within, stop := context.WithTimeout(ctx, quotaWait)
+	defer stop()
+	for dir := name; within.Err() == nil; dir = dir.Parent() {
+		if u, err := s.usage(within, dir); err == nil {
+			if u.MaxBytes > 0 && (err != nil || total == 0 || u.MaxBytes-u.Bytes < free) {
+				total, free = u.MaxBytes, max(0, u.MaxBytes-u.Bytes)
+			}
+			if left := uint64(max(0, u.MaxFiles-u.Files-u.Dirs)); u.MaxFiles > 0 && (out.Files == 0 || left < out.Ffree) {
+				out.Files, out.Ffree = uint64(u.MaxFiles), left
+			}
+		}
+		if dir == pfs.Root {
+			break
+		}
+	}
+	out.Blocks, out.Bfree, out.Bavail = uint64(total)/4096, uint64(free)/4096, uint64(free)/4096
+	return raw.OK
+}
+
+// usage returns the usage of dir where the store knows it without a walk.
+func (s *server) usage(ctx context.Context, dir pfs.Path) (pfs.Usage, error) {
+	can, err := pfs.CapabilitiesOf(ctx, s.fs, dir)
+	if err == nil && !can.Has(pfs.CanUsage|pfs.CanSetQuota) {
+		err = pfs.Unsupported
+	}
+	if err != nil {
+		return pfs.Usage{}, err
+	}
+	return pfs.UsageOf(ctx, s.fs, dir)
+}
+
+// statusXattr is an extended attribute of the top directory of each mount. Its value is the mount's
+// Status in JSON.
+const statusXattr = "user.pfs.mount"
+
+func (s *server) GetXAttr(cancel <-chan struct{}, h *raw.InHeader, attr string, dest []byte) (uint32, raw.Status) {
+	if h.NodeId == s.tree.root.num && attr == statusXattr {
+		value, err := json.Marshal(Status{
+			Root: string(s.opts.Root), ReadOnly: s.opts.ReadOnly, OpenMode: PageCache, ServerPID: os.Getpid(), State: serving,
+		})
+		return s.value(value, err, dest)
+	}
+	ctx, end := s.call(cancel, h)
+	defer end()
+	name, ok := s.path(s.tree.get(h.NodeId))
+	if !ok || !strings.HasPrefix(attr, pfs.XattrPrefix) {
+		return 0, raw.ENODATA
+	}
+	value, err := pfs.XattrsOf(s.fs).Xattr(ctx, name, attr)
+	return s.value(value, stale(err), dest)
+}
+
+func (s *server) ListXAttr(cancel <-chan struct{}, h *raw.InHeader, dest []byte) (uint32, raw.Status) {
+	ctx, end := s.call(cancel, h)
+	defer end()
+	name, ok := s.path(s.tree.get(h.NodeId))
+	if !ok {
+		return 0, raw.OK
+	}
+	attrs, err := pfs.XattrsOf(s.fs).ListXattr(ctx, name)
+	switch pfs.KindOf(err) {
+	case pfs.Unsupported, pfs.Symlink:
+		return 0, raw.OK // there are none
+	}
+	var list []byte
+	for _, a := range attrs {
+		list = append(append(list, a...), 0)
+	}
+	return s.value(list, stale(err), dest)
+}
+
+// value copies value to dest, which is empty if the caller asks for the length.
+func (s *server) value(value []byte, err error, dest []byte) (uint32, raw.Status) {
+	switch {
+	case err != nil:
+		return 0, s.status(err)
+	case len(dest) < len(value):
+		return uint32(len(value)), raw.ERANGE
+	}
+	return uint32(copy(dest, value)), raw.OK
+}
+
+func (s *server) SetXAttr(cancel <-chan struct{}, in *raw.SetXAttrIn, attr string, data []byte) raw.Status {
+	ctx, end := s.call(cancel, &in.InHeader)
+	defer end()
+	name, ok := s.path(s.tree.get(in.NodeId))
+	if !ok {
+		return s.status(pfs.Stale)
+	}
+	return s.status(stale(pfs.XattrsOf(s.fs).SetXattr(ctx, name, attr, data, pfs.XattrFlags(in.Flags))))
+}
+
+func (s *server) RemoveXAttr(cancel <-chan struct{}, h *raw.InHeader, attr string) raw.Status {
+	ctx, end := s.call(cancel, h)
+	defer end()
+	name, ok := s.path(s.tree.get(h.NodeId))
+	if !ok {
+		return s.status(pfs.Stale)
+	}
+	return s.status(stale(pfs.XattrsOf(s.fs).RemoveXattr(ctx, name, attr)))
+}

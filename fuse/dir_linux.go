@@ -1,0 +1,149 @@
+package fuse
+
+import (
+	"context"
+	"sort"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	raw "github.com/hanwen/go-fuse/v2/fuse"
+	"github.com/paddlecloud/pfs/internal/unixmode"
+	"github.com/paddlecloud/pfs/pfs"
+)
+
+// settled is the age at which the kernel may keep the entries of a directory: the times of a younger
+// one may not tell two changes apart.
+const settled = 2 * time.Second
+
+// openDir is an open directory. It holds one page of the listing, and where the others begin.
+type openDir struct {
+	node *node
+
+	mu      sync.Mutex // guards the following
+	pages   []page     // that are known
+	loaded  int        // the page that entries is, -1 for none
+	entries []pfs.Info
+}
+
+// page says where a page of a listing begins.
+type page struct {
+	token string
+	first uint64 // index of its first entry in the directory
+}
+
+func (s *server) OpenDir(cancel <-chan struct{}, in *raw.OpenIn, out *raw.OpenOut) raw.Status {
+	n := s.tree.get(in.NodeId)
+	s.tree.mu.Lock()
+	mtime := n.mtime
+	s.tree.mu.Unlock()
+	if !mtime.IsZero() && time.Since(mtime) > settled {
+		// The kernel compares the time of the directory before it uses them.
+		out.OpenFlags = raw.FOPEN_CACHE_DIR | raw.FOPEN_KEEP_CACHE
+	}
+	out.Fh = s.add(&openDir{node: n})
+	return raw.OK
+}
+
+func (s *server) ReleaseDir(in *raw.ReleaseIn) { s.take(in.Fh) }
+
+func (s *server) FsyncDir(<-chan struct{}, *raw.FsyncIn) raw.Status { return raw.OK }
+
+func (s *server) ReadDir(cancel <-chan struct{}, in *raw.ReadIn, out *raw.DirEntryList) raw.Status {
+	return s.readDir(cancel, in, out, func(_ *node, e raw.DirEntry, _ *pfs.Info) bool { return out.AddDirEntry(e) })
+}
+
+func (s *server) ReadDirPlus(cancel <-chan struct{}, in *raw.ReadIn, out *raw.DirEntryList) raw.Status {
+	return s.readDir(cancel, in, out, func(dir *node, e raw.DirEntry, info *pfs.Info) bool {
+		entry := out.AddDirLookupEntry(e)
+		if entry == nil || info == nil {
+			return entry != nil
+		}
+		s.found(entry, dir, e.Name, *info)
+		if info.Links == 0 && info.IsRegular() && s.linksKnown.Load() {
+			entry.SetAttrTimeout(0) // the listing has left it out
+		}
+		return true
+	})
+}
+
+// readDir passes the entries from in.Offset on to add until it returns false.
+func (s *server) readDir(cancel <-chan struct{}, in *raw.ReadIn, out *raw.DirEntryList, add func(dir *node, e raw.DirEntry, info *pfs.Info) bool) raw.Status {
+	ctx, end := s.call(cancel, &in.InHeader)
+	defer end()
+	d := s.openAt(in.Fh).(*openDir)
+	name, ok := s.path(d.node)
+	if !ok {
+		return raw.OK // it was removed
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if in.Offset == 0 { // the first request, or rewinddir(3)
+		d.pages, d.loaded = []page{{}}, -1
+	}
+	for off := in.Offset; ; off++ {
+		e := raw.DirEntry{Mode: syscall.S_IFDIR, Ino: d.node.ino, Off: off + 1}
+		var info *pfs.Info
+		switch off {
+		case 0:
+			e.Name = "."
+		case 1:
+			e.Name, e.Ino = "..", 0
+		default:
+			var index uint64
+			var err error
+			info, index, err = d.entry(ctx, s, name, off-2)
+			switch {
+			case err != nil && off > in.Offset:
+				return raw.OK // the next request fails
+			case err != nil:
+				return s.status(stale(err))
+			case info == nil:
+				return raw.OK
+			}
+			off = index + 2
+			e = raw.DirEntry{Name: info.Name, Mode: unixmode.Bits(info.Mode), Ino: inode(name.Join(info.Name), *info), Off: off + 1}
+		}
+		if !add(d.node, e, info) {
+			return raw.OK
+		}
+	}
+}
+
+// entry returns the first entry whose index is at least the given one, and its index; nil at the end.
+func (d *openDir) entry(ctx context.Context, s *server, name pfs.Path, index uint64) (*pfs.Info, uint64, error) {
+	for {
+		i := sort.Search(len(d.pages), func(i int) bool { return d.pages[i].first > index }) - 1
+		if err := d.load(ctx, s, name, i); err != nil {
+			return nil, 0, err
+		}
+		if at := index - d.pages[i].first; at < uint64(len(d.entries)) {
+			return &d.entries[at], index, nil
+		}
+		if i == len(d.pages)-1 {
+			return nil, 0, nil
+		}
+		index = max(index, d.pages[i+1].first) // a page that was read again may have become shorter
+	}
+}
+
+// load makes entries those of page i.
+func (d *openDir) load(ctx context.Context, s *server, name pfs.Path, i int) error {
+	if d.loaded == i {
+		return nil
+	}
+	p, err := s.fs.List(ctx, name, pfs.ListOptions{Token: d.pages[i].token, Attrs: true})
+	if err != nil {
+		return err
+	}
+	d.loaded, d.entries = i, p.Entries
+	if len(p.Unnamed) > 0 {
+		s.opts.Logger.Warn("entries have names that no path can have, and are left out",
+			"directory", name, "count", len(p.Unnamed), "names", strings.Join(p.Unnamed[:min(10, len(p.Unnamed))], " "))
+	}
+	if i == len(d.pages)-1 && p.Next != "" {
+		d.pages = append(d.pages, page{p.Next, d.pages[i].first + uint64(len(p.Entries))})
+	}
+	return nil
+}

@@ -1,0 +1,30 @@
+// Package fuse shows a pfs.FileSystem as a file system of this machine: a FUSE mount of the Linux
+// kernel.
+//
+// # Names and nodes
+//
+// The kernel knows files as nodes; a pfs.FileSystem knows paths. The package keeps a tree of the
+// nodes that the kernel has asked for (node.go): their names, and what identifies the file that was
+// found there. It holds no other metadata, since the kernel keeps attributes itself. A node whose
+// name leads to another file now answers ESTALE, and the kernel looks the name up again. Inode
+// numbers are Info.ID, or else a hash of the path, so they survive a remount.
+//
+// # Consistency
+//
+// The kernel keeps names and attributes for Options.Timeout, and pages of a file until an open finds
+// another version. So a mount sees the changes of others after that time at the latest, and an open
+// sees what was closed before. Changes through the mount itself are visible at once, because every
+// write reaches the store before it returns. Open files without a handle (pfs.File) read one version:
+// while one is open, another version is another node, with pages of its own.
+//
+// # Errors
+//
+// A store that cannot be reached is EIO, never ENOENT and never an empty listing. Each Kind has one
+// errno (errno.go). A signal that ends a program cancels its request; other signals do not, because
+// programs do not expect EINTR from a file.
+//
+// # Local files
+//
+// An open file that implements LocalFile may have its whole content in a file of this machine. Reads
+// then go there, without a call of the store.
+package fuse

@@ -1,0 +1,361 @@
+package fuse
+
+import (
+	"context"
+	"errors"
+	"io"
+	"io/fs"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"syscall"
+
+	raw "github.com/hanwen/go-fuse/v2/fuse"
+	"github.com/paddlecloud/pfs/internal/unixmode"
+	"github.com/paddlecloud/pfs/pfs"
+)
+
+// openFile is a file that is open through the mount: either for reading one version of it, or for
+// changes in place.
+type openFile struct {
+	node   *node
+	handle pfs.Handle // nil if the file is open for reading only
+
+	mu     sync.RWMutex // guards the following
+	file   pfs.File     // nil if handle is not
+	writes uint64       // of node, when file was opened
+
+	appends bool        // the store has no random writes; a Sync completes what was written
+	pending atomic.Bool // something was written since the last Sync
+}
+
+func (s *server) Open(cancel <-chan struct{}, in *raw.OpenIn, out *raw.OpenOut) raw.Status {
+	ctx, end := s.call(cancel, &in.InHeader)
+	defer end()
+	n := s.tree.get(in.NodeId)
+	name, ok := s.path(n)
+	if !ok {
+		return s.status(pfs.Stale)
+	}
+	if in.Flags&(syscall.O_ACCMODE|syscall.O_TRUNC) == syscall.O_RDONLY {
+		return s.openToRead(ctx, n, name, out)
+	}
+	h, err := s.openHandle(ctx, name, handleFlags(in.Flags), 0)
+	if err != nil {
+		return s.status(stale(err))
+	}
+	info, err := h.Stat(ctx)
+	if err == nil && !n.is(info) {
+		err = pfs.Stale
+	}
+	if err != nil {
+		h.Close(ctx)
+		return s.status(err)
+	}
+	o, err := s.writer(ctx, n, name, h)
+	if err != nil {
+		h.Close(ctx)
+		return s.status(err)
+	}
+	s.tree.wrote(n)
+	out.Fh = s.add(o)
+	return raw.OK
+}
+
+// handleFlags converts the flags of open(2), for changes.
+func handleFlags(flags uint32) pfs.OpenFlags {
+	f := pfs.OpenWrite
+	if flags&syscall.O_ACCMODE != syscall.O_WRONLY {
+		f |= pfs.OpenRead
+	}
+	if flags&syscall.O_TRUNC != 0 {
+		f |= pfs.OpenTruncate
+	}
+	if flags&syscall.O_APPEND != 0 {
+		f |= pfs.OpenAppend
+	}
+	return f
+}
+
+// openHandle opens a file for changes, and also for reading if the store allows it: other open files
+// of the node may then read through the handle.
+func (s *server) openHandle(ctx context.Context, name pfs.Path, flags pfs.OpenFlags, perm fs.FileMode) (pfs.Handle, error) {
+	h, err := pfs.OpenHandle(ctx, s.fs, name, flags|pfs.OpenRead, perm)
+	if pfs.KindOf(err) == pfs.Permission && flags&pfs.OpenRead == 0 {
+		return pfs.OpenHandle(ctx, s.fs, name, flags, perm)
+	}
+	return h, err
+}
+
+// writer returns an open file for the handle h of the file n.
+func (s *server) writer(ctx context.Context, n *node, name pfs.Path, h pfs.Handle) (*openFile, error) {
+	s.tree.mu.Lock()
+	dir := n.name.parent
+	var can pfs.Capabilities
+	if dir != nil {
+		can = dir.can
+	}
+	s.tree.mu.Unlock()
+	if can == 0 {
+		var err error
+		if can, err = pfs.CapabilitiesOf(ctx, s.fs, name.Parent()); err != nil {
+			return nil, err
+		}
+		if dir != nil {
+			s.tree.mu.Lock()
+			dir.can = can
+			s.tree.mu.Unlock()
+		}
+	}
+	o := &openFile{node: n, handle: h, appends: !can.Has(pfs.CanWriteRandom)}
+	s.tree.opened(o)
+	return o, nil
+}
+
+// openToRead opens one version of the file n.
+func (s *server) openToRead(ctx context.Context, n *node, name pfs.Path, out *raw.OpenOut) raw.Status {
+	s.tree.mu.Lock()
+	writes := n.writes
+	s.tree.mu.Unlock()
+	f, err := s.fs.Open(ctx, name)
+	if err != nil {
+		return s.status(stale(err))
+	}
+	info := f.Info()
+	o := &openFile{node: n, file: f, writes: writes}
+	keep, same := s.admit(o, info)
+	if !same {
+		f.Close()
+		return s.status(pfs.Stale)
+	}
+	if keep {
+		out.OpenFlags |= raw.FOPEN_KEEP_CACHE
+	}
+	out.Fh = s.add(o)
+	return raw.OK
+}
+
+// admit adds o, which reads the version info of its node, to the open files. keep says that the
+// kernel's pages are of that version. If same is false, the name leads to another file now, or the
+// pages are in use for another version: the kernel must look the name up again, and finds a new
+// node.
+func (s *server) admit(o *openFile, info pfs.Info) (keep, same bool) {
+	s.tree.mu.Lock()
+	n := o.node
+	mixed := n.version != "" && n.version != info.Version && len(n.open) > 0 && (s.opts.ReadOnly || !n.hasID)
+	if !n.is(info) || mixed {
+		s.tree.mu.Unlock()
+		s.tree.detach(n)
+		return false, false
+	}
+	defer s.tree.mu.Unlock()
+	keep = info.Version != "" && n.version == info.Version
+	if n.writes == o.writes {
+		n.version = info.Version
+	}
+	n.open = append(n.open, o)
+	return keep, true
+}
+
+func (s *server) Create(cancel <-chan struct{}, in *raw.CreateIn, base string, out *raw.CreateOut) raw.Status {
+	ctx, end := s.call(cancel, &in.InHeader)
+	defer end()
+	dir := s.tree.get(in.NodeId)
+	name, err := s.child(dir, base)
+	if err != nil {
+		return s.status(err)
+	}
+	mode := unixmode.FileMode(in.Mode&0o7777 | syscall.S_IFREG)
+	h, err := s.create(ctx, dir, &in.InHeader, name, mode, in.Flags)
+	if err != nil {
+		return s.status(err)
+	}
+	info, err := h.Stat(ctx)
+	if err != nil {
+		h.Close(ctx)
+		return s.status(err)
+	}
+	n := s.found(&out.EntryOut, dir, base, info)
+	o, err := s.writer(ctx, n, name, h)
+	if err != nil {
+		h.Close(ctx)
+		s.tree.forget(n.num, 1)
+		return s.status(err)
+	}
+	s.tree.wrote(n)
+	out.Fh = s.add(o)
+	return raw.OK
+}
+
+// create opens the file name, and makes it if nothing is there.
+func (s *server) create(ctx context.Context, dir *node, hdr *raw.InHeader, name pfs.Path, mode fs.FileMode, flags uint32) (pfs.Handle, error) {
+	open := handleFlags(flags)
+	h, err := s.openHandle(ctx, name, open&^pfs.OpenTruncate|pfs.OpenCreate|pfs.OpenExclusive, mode.Perm())
+	switch {
+	case pfs.KindOf(err) == pfs.Exist && flags&syscall.O_EXCL == 0:
+		return s.openHandle(ctx, name, open, 0)
+	case err != nil:
+		return nil, err
+	}
+	if err := s.own(dir, hdr, mode, func(mask pfs.AttrMask, attrs pfs.Attrs) error { return h.SetAttr(ctx, mask, attrs) }); err != nil {
+		h.Close(ctx)
+		return nil, err
+	}
+	return h, nil
+}
+
+func (s *server) Read(cancel <-chan struct{}, in *raw.ReadIn, buf []byte) (raw.ReadResult, raw.Status) {
+	ctx, end := s.call(cancel, &in.InHeader)
+	defer end()
+	o := s.file(in.Fh)
+	n, err := o.readAt(ctx, s, buf, int64(in.Offset))
+	if err != nil && !errors.Is(err, io.EOF) {
+		return nil, s.status(err)
+	}
+	return raw.ReadResultData(buf[:n]), raw.OK
+}
+
+func (o *openFile) readAt(ctx context.Context, s *server, p []byte, off int64) (int, error) {
+	if o.handle != nil {
+		if err := o.complete(ctx); err != nil {
+			return 0, err
+		}
+		return o.handle.ReadAt(ctx, p, off)
+	}
+	if !o.refresh(ctx, s, false) {
+		if w := s.tree.anyOpen(o.node, func(w *openFile) bool { return w.handle != nil }); w != nil {
+			if n, err := w.readAt(ctx, s, p, off); err == nil || errors.Is(err, io.EOF) {
+				return n, err
+			}
+		}
+	}
+	n, err := o.readVersion(ctx, p, off)
+	if kind := pfs.KindOf(err); err != nil && (kind == pfs.Conflict || kind == pfs.Stale) && o.refresh(ctx, s, true) {
+		n, err = o.readVersion(ctx, p, off)
+	}
+	return n, err
+}
+
+// readVersion reads the version that is open. If its content is in a file of this machine, it needs
+// no call of the store.
+func (o *openFile) readVersion(ctx context.Context, p []byte, off int64) (int, error) {
+	o.mu.RLock()
+	defer o.mu.RUnlock()
+	if l, ok := o.file.(LocalFile); ok {
+		if f := l.Local(); f != nil {
+			return f.ReadAt(p, off)
+		}
+	}
+	return o.file.ReadAt(ctx, p, off)
+}
+
+// refresh opens the file again if it was changed in place: through this mount, or, if conflict is
+// set, by others. It reports whether o reads the newest version that is known. Another file of the
+// same name is not the file that was opened.
+func (o *openFile) refresh(ctx context.Context, s *server, conflict bool) bool {
+	s.tree.mu.Lock()
+	writes, hasID := o.node.writes, o.node.hasID
+	s.tree.mu.Unlock()
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if writes == o.writes && !conflict {
+		return true
+	}
+	name, ok := s.path(o.node)
+	if !ok || writes == o.writes && (s.opts.ReadOnly || !hasID) {
+		return false
+	}
+	f, err := s.fs.Open(ctx, name)
+	if err != nil {
+		return false
+	}
+	if !o.node.is(f.Info()) {
+		f.Close()
+		return false
+	}
+	o.file.Close()
+	o.file, o.writes = f, writes
+	return true
+}
+
+// settle makes the readers of base in dir independent of its name, which is about to go.
+func (s *server) settle(ctx context.Context, dir *node, base string) {
+	s.tree.mu.Lock()
+	var open []*openFile
+	if n := dir.children[base]; n != nil {
+		open = slices.Clone(n.open)
+	}
+	s.tree.mu.Unlock()
+	for _, o := range open {
+		if o.handle == nil {
+			o.refresh(ctx, s, false)
+		}
+	}
+}
+
+// complete syncs what was appended: only then the store has it for sure, and can read it.
+func (o *openFile) complete(ctx context.Context) error {
+	if !o.appends || !o.pending.Swap(false) {
+		return nil
+	}
+	err := o.handle.Sync(ctx)
+	if err != nil {
+		o.pending.Store(true)
+	}
+	return err
+}
+
+func (s *server) Write(cancel <-chan struct{}, in *raw.WriteIn, data []byte) (uint32, raw.Status) {
+	ctx, end := s.call(cancel, &in.InHeader)
+	defer end()
+	o := s.file(in.Fh)
+	if o.handle == nil {
+		return 0, raw.EBADF
+	}
+	o.pending.Store(true)
+	n, err := o.handle.WriteAt(ctx, data, int64(in.Offset))
+	if n > 0 {
+		s.tree.wrote(o.node)
+		return uint32(n), raw.OK // the rest is written, or fails, in the next request
+	}
+	return 0, s.status(err)
+}
+
+func (s *server) Flush(cancel <-chan struct{}, in *raw.FlushIn) raw.Status {
+	ctx, end := s.call(cancel, &in.InHeader)
+	defer end()
+	return s.status(s.file(in.Fh).complete(ctx))
+}
+
+func (s *server) Fsync(cancel <-chan struct{}, in *raw.FsyncIn) raw.Status {
+	ctx, end := s.call(cancel, &in.InHeader)
+	defer end()
+	o := s.file(in.Fh)
+	if o.handle == nil {
+		return raw.OK
+	}
+	return s.status(o.handle.Sync(ctx))
+}
+
+func (s *server) Fallocate(cancel <-chan struct{}, in *raw.FallocateIn) raw.Status {
+	ctx, end := s.call(cancel, &in.InHeader)
+	defer end()
+	o := s.file(in.Fh)
+	if in.Mode != 0 || o.handle == nil {
+		return raw.ENOTSUP
+	}
+	s.tree.wrote(o.node)
+	return s.status(o.handle.Allocate(ctx, int64(in.Offset), int64(in.Length)))
+}
+
+func (s *server) Release(_ <-chan struct{}, in *raw.ReleaseIn) {
+	o := s.take(in.Fh).(*openFile)
+	var err error
+	if o.handle != nil {
+		err = o.handle.Close(s.ctx)
+	} else {
+		err = o.file.Close()
+	}
+	s.tree.released(o)
+	s.status(err) // logs it
+}

@@ -1,0 +1,360 @@
+package fuse
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log"
+	"log/slog"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	raw "github.com/hanwen/go-fuse/v2/fuse"
+	"github.com/paddlecloud/pfs/pfs"
+)
+
+const (
+	subtype   = "pfs"
+	fsType    = "fuse." + subtype // in the table of mounts
+	readAhead = 4096              // of a mount, in KiB
+)
+
+// Mounted is a mount that this process serves.
+type Mounted struct {
+	dir  string
+	done chan struct{}
+}
+
+// Mount shows fsys at the empty directory dir until it is unmounted. ctx holds values for all calls of
+// fsys; its end does not end the mount. A mount of this package whose server has died is replaced.
+func Mount(ctx context.Context, fsys pfs.FileSystem, dir string, opts Options) (*Mounted, error) {
+	if opts.Root == "" {
+		opts.Root = pfs.Root
+	}
+	if opts.Timeout == 0 {
+		opts.Timeout = DefaultTimeout
+	}
+	if opts.Logger == nil {
+		opts.Logger = slog.New(slog.DiscardHandler)
+	}
+	dir, err := free(dir)
+	if err != nil {
+		return nil, err
+	}
+	info, err := fsys.Stat(ctx, opts.Root)
+	if err != nil {
+		return nil, err
+	}
+	if !info.IsDir() {
+		return nil, pfs.Errorf("fuse.Mount", opts.Root, pfs.NotDir, "only a directory can be mounted")
+	}
+	s := &server{
+		RawFileSystem: raw.NewDefaultRawFileSystem(),
+		fs:            fsys, opts: opts, tree: newTree(info), files: map[uint64]any{},
+		self:   raw.Owner{Uid: uint32(os.Geteuid()), Gid: uint32(os.Getegid())},
+		asRoot: os.Geteuid() == 0 && !opts.Squash,
+	}
+	s.ctx, s.stop = context.WithCancel(context.WithoutCancel(ctx))
+	kernel, err := raw.NewServer(s, dir, s.mountOptions())
+	if err != nil {
+		s.stop()
+		return nil, pfs.Errorf("fuse.Mount", "", kindOf(err), "mount %s: %w", dir, err)
+	}
+	m := &Mounted{dir: dir, done: make(chan struct{})}
+	go func() {
+		defer close(m.done)
+		kernel.Serve()
+	}()
+	// The first poll(2) of a file must not come from this process, whose poller would wait for itself.
+	if err := kernel.WaitMount(); err != nil {
+		m.Close()
+		return nil, pfs.Errorf("fuse.Mount", "", pfs.Other, "mount %s: %w", dir, err)
+	}
+	if e, ok := find(dir); ok {
+		// The default of the kernel is far too small for a store; only root may change it.
+		_ = os.WriteFile("/sys/class/bdi/"+e.device+"/read_ahead_kb", []byte(strconv.Itoa(readAhead)), 0o644)
+	}
+	return m, nil
+}
+
+// mountOptions are the options for the kernel.
+func (s *server) mountOptions() *raw.MountOptions {
+	o := &raw.MountOptions{
+		Name:                 subtype,
+		FsName:               s.opts.Source,
+		MaxWrite:             1 << 20,
+		MaxBackground:        64,
+		DisableSplice:        true, // gains nothing, and 1 MiB with a header is more than a pipe holds
+		IgnoreSecurityLabels: true,
+		EnableSymlinkCaching: true,
+		ExtraCapabilities:    raw.CAP_ATOMIC_O_TRUNC,
+		Logger:               log.New(logWriter{s.opts.Logger}, "", 0),
+	}
+	if !s.opts.Squash {
+		o.Options = append(o.Options, "default_permissions")
+	}
+	if os.Geteuid() == 0 {
+		o.DirectMountStrict = true
+		o.AllowOther = !s.opts.Squash // with Squash the kernel does not check who asks
+		o.DirectMountFlags = syscall.MS_NOSUID | syscall.MS_NODEV
+		if s.opts.ReadOnly {
+			o.DirectMountFlags |= syscall.MS_RDONLY
+		}
+	} else if s.opts.ReadOnly {
+		o.Options = append(o.Options, "ro")
+	}
+	return o
+}
+
+// logWriter passes the messages of the library on to a logger.
+type logWriter struct{ logger *slog.Logger }
+
+func (w logWriter) Write(p []byte) (int, error) {
+	w.logger.Warn(strings.TrimSpace(string(p)))
+	return len(p), nil
+}
+
+// Done is closed when the mount has ended.
+func (m *Mounted) Done() <-chan struct{} { return m.done }
+
+// Close ends the mount. Programs that use it then get errors, but what they have written is on the
+// store.
+func (m *Mounted) Close() error {
+	if err := unmount(m.dir, false); err != nil {
+		if err := unmount(m.dir, true); err != nil {
+			return err
+		}
+	}
+	select {
+	case <-m.done:
+	case <-time.After(patience): // some program has a file open
+	}
+	return nil
+}
+
+// patience is how long a mount may take to answer or to end.
+const patience = 5 * time.Second
+
+// kindOf classifies an error of the system.
+func kindOf(err error) pfs.Kind {
+	switch {
+	case errors.Is(err, syscall.EBUSY):
+		return pfs.Conflict
+	case errors.Is(err, syscall.EPERM):
+		return pfs.Permission
+	}
+	return pfs.KindOf(err)
+}
+
+// free returns the real name of dir, at which something can be mounted.
+func free(dir string) (string, error) {
+	const op = "fuse.Mount"
+	dir, err := real(dir)
+	if err != nil {
+		return "", pfs.Errorf(op, "", kindOf(err), "mount point: %w", err)
+	}
+	if e, ok := find(dir); ok && e.fsType == fsType {
+		switch st := e.status(); st.State {
+		case dead:
+			if err := unmount(dir, true); err != nil {
+				return "", err
+			}
+			return free(dir)
+		default:
+			return "", pfs.Errorf(op, "", pfs.Exist, "%s is mounted already (%s, from %s): paddlectl umount it first, or choose another directory", dir, st.State, st.Source)
+		}
+	}
+	entries, err := os.Open(dir)
+	if err == nil {
+		defer entries.Close()
+		var names []string
+		if names, err = entries.Readdirnames(1); len(names) > 0 {
+			return "", pfs.Errorf(op, "", pfs.NotEmpty, "mount point %s: a mount would hide what is in it; choose an empty directory", dir)
+		}
+	}
+	switch {
+	case errors.Is(err, syscall.ENOTDIR):
+		return "", pfs.Errorf(op, "", pfs.NotDir, "mount point %s", dir)
+	case err != nil && err.Error() != "EOF":
+		return "", pfs.Errorf(op, "", kindOf(err), "mount point: %w", err)
+	}
+	return dir, nil
+}
+
+// real returns the absolute name of dir without symbolic links. It does not touch a mount at dir,
+// which may not answer.
+func real(dir string) (string, error) {
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return "", err
+	}
+	parent, err := filepath.EvalSymlinks(filepath.Dir(dir))
+	if err != nil {
+		return "", err
+	}
+	name := filepath.Join(parent, filepath.Base(dir))
+	if _, ok := find(name); ok {
+		return name, nil
+	}
+	return filepath.EvalSymlinks(dir)
+}
+
+// Unmount ends the mount at dir and waits until its server has ended.
+func Unmount(dir string) error {
+	const op = "fuse.Unmount"
+	dir, err := real(dir)
+	if err != nil {
+		return pfs.Errorf(op, "", kindOf(err), "mount point: %w", err)
+	}
+	e, ok := find(dir)
+	switch {
+	case !ok:
+		return pfs.Errorf(op, "", pfs.NotExist, "nothing is mounted at %s", dir)
+	case e.fsType != fsType:
+		return pfs.Errorf(op, "", pfs.Invalid, "%s is a mount of type %s and not of this program", dir, e.fsType)
+	}
+	st := e.status()
+	if err := unmount(dir, st.State == dead); err != nil {
+		return err
+	}
+	for end := time.Now().Add(patience); st.ServerPID > 0 && syscall.Kill(st.ServerPID, 0) == nil; time.Sleep(5 * time.Millisecond) {
+		if st.ServerPID == os.Getpid() {
+			break
+		}
+		if time.Now().After(end) {
+			return pfs.Errorf(op, "", pfs.Unavailable, "%s is unmounted, but its server, process %d, is still at work", dir, st.ServerPID)
+		}
+	}
+	return nil
+}
+
+// unmount unmounts dir; lazily means also if it is in use.
+func unmount(dir string, lazily bool) error {
+	const op = "fuse.Unmount"
+	var err error
+	if os.Geteuid() == 0 {
+		flags := 0
+		if lazily {
+			flags = syscall.MNT_DETACH
+		}
+		err = syscall.Unmount(dir, flags)
+	} else {
+		args := []string{"-u"}
+		if lazily {
+			args = append(args, "-z")
+		}
+		var out []byte
+		if out, err = exec.Command("fusermount3", append(args, "--", dir)...).CombinedOutput(); err != nil {
+			if text := strings.TrimSpace(string(out)); strings.Contains(text, "busy") {
+				err = syscall.EBUSY
+			} else {
+				err = fmt.Errorf("%w: %s", err, text)
+			}
+		}
+	}
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, syscall.EBUSY):
+		return pfs.Errorf(op, "", pfs.Conflict, "%s is in use: end the programs that have files open in it or work in it (fuser -vm %s)", dir, dir)
+	}
+	return pfs.Errorf(op, "", kindOf(err), "unmount %s: %w", dir, err)
+}
+
+// Mounts returns the mounts of this package on this machine, in the order of their mounting.
+func Mounts() ([]Status, error) {
+	all, err := mounts()
+	if err != nil {
+		return nil, pfs.E("fuse.Mounts", "", pfs.KindOf(err), err)
+	}
+	found := []Status{}
+	for _, e := range all {
+		if e.fsType == fsType {
+			found = append(found, e.status())
+		}
+	}
+	return found, nil
+}
+
+// entry is a mount in the table of the kernel.
+type entry struct {
+	device, dir, fsType, source string
+	readOnly                    bool
+}
+
+// mounts returns all mounts.
+func mounts() (all []entry, err error) {
+	table, err := os.ReadFile("/proc/self/mountinfo")
+	if err != nil {
+		return nil, err
+	}
+	for line := range strings.Lines(string(table)) {
+		left, right, _ := strings.Cut(line, " - ")
+		l, r := strings.Fields(left), strings.Fields(right)
+		if len(l) < 6 || len(r) < 2 {
+			continue
+		}
+		ro := l[5] == "ro" || strings.HasPrefix(l[5], "ro,")
+		all = append(all, entry{device: l[2], dir: unescape(l[4]), fsType: r[0], source: unescape(r[1]), readOnly: ro})
+	}
+	return all, nil
+}
+
+// unescape undoes the escapes of the kernel's table.
+func unescape(s string) string {
+	return strings.NewReplacer(`\040`, " ", `\011`, "\t", `\012`, "\n", `\134`, `\`).Replace(s)
+}
+
+// find returns the topmost mount at dir.
+func find(dir string) (found entry, ok bool) {
+	all, _ := mounts()
+	for _, e := range all {
+		if e.dir == dir {
+			found, ok = e, true
+		}
+	}
+	return found, ok
+}
+
+// The states of a mount.
+const (
+	serving = "serving"
+	dead    = "dead"
+	silent  = "silent"
+	private = "private"
+)
+
+// status asks the server of a mount.
+func (e entry) status() Status {
+	st := Status{MountPoint: e.dir, Source: e.source, ReadOnly: e.readOnly, State: silent}
+	type answer struct {
+		value []byte
+		err   error
+	}
+	got := make(chan answer, 1)
+	go func() {
+		value := make([]byte, 64<<10)
+		n, err := syscall.Getxattr(e.dir, statusXattr, value)
+		got <- answer{value[:max(0, n)], err}
+	}()
+	select {
+	case <-time.After(patience):
+	case a := <-got:
+		switch {
+		case errors.Is(a.err, syscall.ENOTCONN), errors.Is(a.err, syscall.ECONNABORTED):
+			st.State = dead
+		case errors.Is(a.err, fs.ErrPermission):
+			st.State = private
+		case a.err == nil && json.Unmarshal(a.value, &st) == nil:
+			st.MountPoint, st.Source = e.dir, e.source
+		}
+	}
+	return st
+}

@@ -1,0 +1,33 @@
+//go:build !linux
+
+package fuse
+
+import (
+	"context"
+
+	"github.com/paddlecloud/pfs/pfs"
+)
+
+// Mounted is a mount that this process serves.
+type Mounted struct{}
+
+// Mount answers Unsupported: mounts need Linux.
+func Mount(context.Context, pfs.FileSystem, string, Options) (*Mounted, error) {
+	return nil, unsupported("fuse.Mount")
+}
+
+// Done is never closed.
+func (m *Mounted) Done() <-chan struct{} { return nil }
+
+// Close does nothing.
+func (m *Mounted) Close() error { return nil }
+
+// Unmount answers Unsupported.
+func Unmount(string) error { return unsupported("fuse.Unmount") }
+
+// Mounts answers Unsupported.
+func Mounts() ([]Status, error) { return nil, unsupported("fuse.Mounts") }
+
+func unsupported(op string) error {
+	return pfs.Errorf(op, "", pfs.Unsupported, "mounts need Linux")
+}

@@ -1,0 +1,252 @@
+package fuse
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"io/fs"
+	"syscall"
+
+	raw "github.com/hanwen/go-fuse/v2/fuse"
+	"github.com/paddlecloud/pfs/internal/unixmode"
+	"github.com/paddlecloud/pfs/pfs"
+)
+
+func (s *server) Lookup(cancel <-chan struct{}, h *raw.InHeader, base string, out *raw.EntryOut) raw.Status {
+	ctx, end := s.call(cancel, h)
+	defer end()
+	dir := s.tree.get(h.NodeId)
+	name, err := s.child(dir, base)
+	if pfs.KindOf(err) == pfs.Invalid && !errors.Is(err, syscall.ENAMETOOLONG) {
+		err = pfs.NotExist // no store has such a name
+	}
+	var info pfs.Info
+	if err == nil {
+		info, err = s.fs.Stat(ctx, name)
+	}
+	switch {
+	case err == nil:
+		s.found(out, dir, base, info)
+	case pfs.KindOf(err) == pfs.NotExist:
+		s.tree.remove(dir, base)
+		out.SetEntryTimeout(s.opts.Timeout) // node 0: the kernel remembers that there is none
+		err = nil
+	}
+	return s.status(err)
+}
+
+// found answers with the file that is base in dir.
+func (s *server) found(out *raw.EntryOut, dir *node, base string, info pfs.Info) *node {
+	if info.IsRegular() && info.Links > 0 {
+		s.linksKnown.Store(true)
+	}
+	n := s.tree.enter(dir, base, info)
+	s.entry(out, n, info)
+	return n
+}
+
+// made answers with base in dir, which was just made.
+func (s *server) made(ctx context.Context, out *raw.EntryOut, dir *node, base string, name pfs.Path) raw.Status {
+	info, err := s.fs.Stat(ctx, name)
+	if err != nil {
+		return s.status(err)
+	}
+	s.found(out, dir, base, info)
+	return raw.OK
+}
+
+// own gives a new file in dir to the caller, and sets the bits of mode that stores ignore when they
+// make a file.
+func (s *server) own(dir *node, h *raw.InHeader, mode fs.FileMode, set func(pfs.AttrMask, pfs.Attrs) error) error {
+	const special = fs.ModeSetuid | fs.ModeSetgid | fs.ModeSticky
+	s.tree.mu.Lock()
+	shared, gid := dir.mode&fs.ModeSetgid != 0, dir.gid
+	s.tree.mu.Unlock()
+	if !shared {
+		gid = h.Gid
+	}
+	var mask pfs.AttrMask
+	if s.asRoot && (h.Owner != s.self || shared) {
+		mask = pfs.AttrUID | pfs.AttrGID
+		if shared && mode.IsDir() {
+			mode |= fs.ModeSetgid
+		}
+	}
+	switch {
+	case mode&special != 0:
+		mask |= pfs.AttrMode
+	case mask == 0:
+		return nil
+	case mode&fs.ModeSymlink != 0:
+		mask |= pfs.AttrLink
+	}
+	err := set(mask, pfs.Attrs{UID: h.Uid, GID: gid, Mode: mode})
+	if pfs.KindOf(err) == pfs.Unsupported {
+		return nil // the store has no owners
+	}
+	return err
+}
+
+// ownPath is own for the file at name.
+func (s *server) ownPath(ctx context.Context, dir *node, h *raw.InHeader, mode fs.FileMode, name pfs.Path) error {
+	return s.own(dir, h, mode, func(mask pfs.AttrMask, attrs pfs.Attrs) error {
+		return pfs.SetAttr(ctx, s.fs, name, mask, attrs)
+	})
+}
+
+// make makes base in the directory h.NodeId with do, which gets its path.
+func (s *server) make(cancel <-chan struct{}, h *raw.InHeader, base string, mode fs.FileMode, out *raw.EntryOut, do func(ctx context.Context, name pfs.Path) error) raw.Status {
+	ctx, end := s.call(cancel, h)
+	defer end()
+	dir := s.tree.get(h.NodeId)
+	name, err := s.child(dir, base)
+	if err == nil {
+		err = do(ctx, name)
+	}
+	if err == nil {
+		err = s.ownPath(ctx, dir, h, mode, name)
+	}
+	if err != nil {
+		return s.status(err)
+	}
+	return s.made(ctx, out, dir, base, name)
+}
+
+func (s *server) Mkdir(cancel <-chan struct{}, in *raw.MkdirIn, base string, out *raw.EntryOut) raw.Status {
+	mode := unixmode.FileMode(in.Mode&0o7777 | syscall.S_IFDIR)
+	return s.make(cancel, &in.InHeader, base, mode, out, func(ctx context.Context, name pfs.Path) error {
+		// Mkdir of a store is not exclusive.
+		if there, err := pfs.Exists(ctx, s.fs, name); err != nil || there {
+			return cmp.Or(err, error(pfs.Exist))
+		}
+		return s.fs.Mkdir(ctx, name, mode.Perm())
+	})
+}
+
+func (s *server) Mknod(cancel <-chan struct{}, in *raw.MknodIn, base string, out *raw.EntryOut) raw.Status {
+	mode := unixmode.FileMode(in.Mode)
+	return s.make(cancel, &in.InHeader, base, mode, out, func(ctx context.Context, name pfs.Path) error {
+		if !mode.IsRegular() {
+			return pfs.Mknod(ctx, s.fs, name, mode, uint64(in.Rdev))
+		}
+		h, err := pfs.OpenHandle(ctx, s.fs, name, pfs.OpenWrite|pfs.OpenCreate|pfs.OpenExclusive, mode.Perm())
+		if err != nil {
+			return err
+		}
+		return h.Close(ctx)
+	})
+}
+
+func (s *server) Symlink(cancel <-chan struct{}, h *raw.InHeader, target, base string, out *raw.EntryOut) raw.Status {
+	return s.make(cancel, h, base, fs.ModeSymlink, out, func(ctx context.Context, name pfs.Path) error {
+		return pfs.MakeLink(ctx, s.fs, target, name)
+	})
+}
+
+func (s *server) Link(cancel <-chan struct{}, in *raw.LinkIn, base string, out *raw.EntryOut) raw.Status {
+	ctx, end := s.call(cancel, &in.InHeader)
+	defer end()
+	dir := s.tree.get(in.NodeId)
+	name, err := s.child(dir, base)
+	old, ok := s.path(s.tree.get(in.Oldnodeid))
+	switch {
+	case err != nil:
+		return s.status(err)
+	case !ok:
+		return s.status(pfs.NotExist)
+	}
+	if err := pfs.HardLink(ctx, s.fs, old, name); err != nil {
+		return s.status(err)
+	}
+	n := s.tree.get(in.Oldnodeid)
+	s.tree.mu.Lock()
+	if n.hasID {
+		s.tree.linked[n.ino] = n // so that the new name leads to it
+	}
+	s.tree.mu.Unlock()
+	return s.made(ctx, out, dir, base, name)
+}
+
+func (s *server) Unlink(cancel <-chan struct{}, h *raw.InHeader, base string) raw.Status {
+	return s.removeName(cancel, h, base, false)
+}
+
+func (s *server) Rmdir(cancel <-chan struct{}, h *raw.InHeader, base string) raw.Status {
+	return s.removeName(cancel, h, base, true)
+}
+
+// removeName removes base in the directory h.NodeId.
+func (s *server) removeName(cancel <-chan struct{}, h *raw.InHeader, base string, isDir bool) raw.Status {
+	ctx, end := s.call(cancel, h)
+	defer end()
+	dir := s.tree.get(h.NodeId)
+	name, err := s.child(dir, base)
+	if err == nil && isDir {
+		// The kernel's entry may be out of date, and Remove takes files too.
+		var info pfs.Info
+		if info, err = s.fs.Stat(ctx, name); err == nil && !info.IsDir() {
+			err = pfs.NotDir
+		}
+	}
+	if err == nil {
+		s.settle(ctx, dir, base)
+		err = s.fs.Remove(ctx, name)
+	}
+	if err == nil {
+		s.tree.remove(dir, base)
+	}
+	return s.status(err)
+}
+
+func (s *server) Rename(cancel <-chan struct{}, in *raw.RenameIn, base, newBase string) raw.Status {
+	const noReplace = 1
+	ctx, end := s.call(cancel, &in.InHeader)
+	defer end()
+	dir, newDir := s.tree.get(in.NodeId), s.tree.get(in.Newdir)
+	name, err := s.child(dir, base)
+	if err != nil {
+		return s.status(err)
+	}
+	newName, err := s.child(newDir, newBase)
+	s.settle(ctx, newDir, newBase)
+	switch {
+	case err != nil:
+	case in.Flags&^noReplace != 0:
+		err = pfs.Errorf("fuse.Rename", name, pfs.Invalid, "names cannot be exchanged")
+	case in.Flags == noReplace:
+		if err = pfs.RenameExclusive(ctx, s.fs, name, newName); pfs.KindOf(err) == pfs.Unsupported {
+			err = pfs.E("fuse.Rename", name, pfs.Invalid, err) // as rename(2) has it
+		}
+	default:
+		err = s.rename(ctx, name, newName)
+	}
+	if err == nil {
+		s.tree.rename(dir, base, newDir, newBase)
+	}
+	return s.status(err)
+}
+
+// rename renames, and replaces an empty directory by a directory, which Rename of a store does not.
+func (s *server) rename(ctx context.Context, name, newName pfs.Path) error {
+	err := s.fs.Rename(ctx, name, newName)
+	if pfs.KindOf(err) != pfs.Exist {
+		return err
+	}
+	old, failed := s.fs.Stat(ctx, name)
+	if failed != nil {
+		return failed
+	}
+	there, failed := s.fs.Stat(ctx, newName)
+	switch {
+	case failed != nil:
+		return failed
+	case !there.IsDir():
+		return err
+	case !old.IsDir():
+		return pfs.IsDir
+	}
+	if err := s.fs.Remove(ctx, newName); err != nil {
+		return err
+	}
+	return s.fs.Rename(ctx, name, newName)
+}

@@ -1,0 +1,99 @@
+package fuse
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+	"syscall"
+
+	raw "github.com/hanwen/go-fuse/v2/fuse"
+	"github.com/paddlecloud/pfs/pfs"
+)
+
+// server answers the requests of one mount.
+type server struct {
+	raw.RawFileSystem // answers ENOSYS to what is not implemented
+	fs                pfs.FileSystem
+	opts              Options
+	self              raw.Owner
+	asRoot            bool // files belong to whoever makes them
+	ctx               context.Context
+	stop              context.CancelFunc
+	tree              *tree
+	kernel            *raw.Server
+
+	mu     sync.Mutex // guards the following
+	files  map[uint64]any
+	lastFH uint64
+
+	logged     atomic.Int64 // when the last message was, in ns since 1970
+	unlogged   atomic.Int64 // errors since
+	linksKnown atomic.Bool  // the store counts links
+}
+
+func (s *server) String() string { return "pfs" }
+
+func (s *server) Init(kernel *raw.Server) { s.kernel = kernel }
+
+// path returns a path of n on the file system; ok is false if n has no name any more.
+func (s *server) path(n *node) (name pfs.Path, ok bool) {
+	name, ok = s.tree.path(n)
+	return s.below(name), ok
+}
+
+// below returns the path on the file system of a path in the mount.
+func (s *server) below(name pfs.Path) pfs.Path {
+	switch {
+	case s.opts.Root == pfs.Root || name == "":
+		return name
+	case name == pfs.Root:
+		return s.opts.Root
+	}
+	return s.opts.Root + name
+}
+
+// child returns the path of base in the directory dir.
+func (s *server) child(dir *node, base string) (pfs.Path, error) {
+	name, ok := s.path(dir)
+	switch {
+	case !ok:
+		return "", pfs.NotExist // the directory was removed
+	case len(base) > pfs.MaxName || len(name)+1+len(base) > pfs.MaxPath:
+		return "", pfs.E("fuse.child", name, pfs.Invalid, syscall.ENAMETOOLONG)
+	case pfs.CheckName(base) != "" || pfs.ReservedName(base):
+		return "", pfs.Errorf("fuse.child", "", pfs.Invalid, "%q in %s: %s", base, name, pfs.CheckName(base))
+	}
+	return name.Join(base), nil
+}
+
+// add returns a number for an open file or directory.
+func (s *server) add(open any) uint64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.lastFH++
+	s.files[s.lastFH] = open
+	return s.lastFH
+}
+
+// take removes an open file or directory, and returns it.
+func (s *server) take(fh uint64) any {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	open := s.files[fh]
+	delete(s.files, fh)
+	return open
+}
+
+func (s *server) openAt(fh uint64) any {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.files[fh]
+}
+
+// file returns the open file fh. The kernel makes no request with a number that it was not given.
+func (s *server) file(fh uint64) *openFile { return s.openAt(fh).(*openFile) }
+
+func (s *server) Forget(num, count uint64) { s.tree.forget(num, count) }
+
+// OnUnmount ends what is still running.
+func (s *server) OnUnmount() { s.stop() }

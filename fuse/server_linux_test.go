@@ -1,0 +1,456 @@
+package fuse
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/paddlecloud/pfs/pfs"
+	"github.com/paddlecloud/pfs/pfs/memfs"
+	"github.com/paddlecloud/pfs/pfs/pfstest"
+)
+
+// TestErrnos: each Kind has its errno, and none has the one that ends an operation for the mount.
+func TestErrnos(t *testing.T) {
+	for _, k := range pfs.Kinds() {
+		if e, ok := errnos[k]; !ok || e == syscall.ENOSYS {
+			t.Errorf("%v: errno %v", k, e)
+		}
+	}
+	for _, k := range []pfs.Kind{pfs.Unavailable, pfs.Limit, pfs.Integrity} {
+		if errnos[k] != syscall.EIO {
+			t.Errorf("%v: errno %v", k, errnos[k])
+		}
+	}
+}
+
+// faulty is a store of which every operation fails with the Kind that is set.
+func faulty(below pfs.FileSystem) (pfs.FileSystem, *atomic.Int32) {
+	var kind atomic.Int32
+	l := pfs.NewLayer(func(ctx context.Context, _ pfs.Access, name pfs.Path, call func(pfs.FileSystem, pfs.Path) error) error {
+		if k := pfs.Kind(kind.Load()); k != 0 {
+			return pfs.E("fuse.faulty", name, k, nil)
+		}
+		return call(below, name)
+	})
+	return l, &kind
+}
+
+// TestUnreachable: an unreachable store is EIO in every operation, and nothing needs a remount.
+func TestUnreachable(t *testing.T) {
+	fsys, kind := faulty(memfs.New(memfs.Options{}))
+	dir := mount(t, fsys, Options{Timeout: time.Nanosecond})
+	must(t, os.WriteFile(dir+"/f", []byte("content"), 0o644))
+	open, err := os.Open(dir + "/f")
+	must(t, err)
+	defer open.Close()
+	kind.Store(int32(pfs.Unavailable))
+	for name, do := range map[string]func() error{
+		"stat":      func() error { _, err := os.Stat(dir + "/f"); return err },
+		"no file":   func() error { _, err := os.Stat(dir + "/none"); return err },
+		"read":      func() error { _, err := os.ReadFile(dir + "/f"); return err },
+		"list":      func() error { _, err := os.ReadDir(dir); return err },
+		"write":     func() error { return os.WriteFile(dir+"/f", nil, 0o644) },
+		"make":      func() error { return os.WriteFile(dir+"/g", nil, 0o644) },
+		"mkdir":     func() error { return os.Mkdir(dir+"/d", 0o755) },
+		"remove":    func() error { return syscall.Unlink(dir + "/f") },
+		"rename":    func() error { return os.Rename(dir+"/f", dir+"/g") },
+		"chmod":     func() error { return os.Chmod(dir+"/f", 0o600) },
+		"xattr":     func() error { _, err := syscall.Getxattr(dir+"/f", "user.a", nil); return err },
+		"symlink":   func() error { return os.Symlink("x", dir+"/s") },
+		"open file": func() error { _, err := open.Stat(); return err },
+	} {
+		if err := do(); !errors.Is(err, syscall.EIO) {
+			t.Errorf("%s: error %v, want EIO", name, err)
+		}
+	}
+	if _, err := Mount(t.Context(), fsys, t.TempDir(), Options{}); pfs.KindOf(err) != pfs.Unavailable {
+		t.Errorf("mount of an unreachable store: %v", err)
+	}
+	kind.Store(0)
+	if b, err := os.ReadFile(dir + "/f"); string(b) != "content" || err != nil {
+		t.Errorf("afterwards: %q, %v", b, err)
+	}
+}
+
+// TestListingFails: a listing that fails in the middle is an error and not a short listing.
+func TestListingFails(t *testing.T) {
+	below := memfs.New(memfs.Options{})
+	for i := range pfs.MaxPage + 500 {
+		pfstest.WriteFile(t, below, pfs.Path(fmt.Sprintf("/%05d", i)), nil)
+	}
+	fsys, kind := faulty(below)
+	dir := mount(t, fsys, Options{})
+	d, err := os.Open(dir)
+	must(t, err)
+	defer d.Close()
+	_, err = d.Readdirnames(10)
+	must(t, err)
+	kind.Store(int32(pfs.Unavailable))
+	if names, err := d.Readdirnames(-1); !errors.Is(err, syscall.EIO) {
+		t.Errorf("%d names, error %v; want EIO", len(names), err)
+	}
+	kind.Store(0)
+	if all, err := os.ReadDir(dir); len(all) != pfs.MaxPage+500 || err != nil {
+		t.Errorf("afterwards: %d entries, %v", len(all), err)
+	}
+}
+
+// TestLargeDirectory: every entry once, in any order of requests, with a page in memory.
+func TestLargeDirectory(t *testing.T) {
+	store := memfs.New(memfs.Options{})
+	const n = 3*pfs.MaxPage + 7
+	for i := range n {
+		pfstest.WriteFile(t, store, pfs.Path(fmt.Sprintf("/%06d", i)), nil)
+	}
+	dir := mount(t, store, Options{})
+	for range 2 {
+		entries, err := os.ReadDir(dir)
+		if len(entries) != n || err != nil {
+			t.Fatalf("%d entries, error %v", len(entries), err)
+		}
+		for i, e := range entries {
+			if e.Name() != fmt.Sprintf("%06d", i) {
+				t.Fatalf("entry %d is %s", i, e.Name())
+			}
+		}
+	}
+	d, err := os.Open(dir)
+	must(t, err)
+	defer d.Close()
+	for range 2 { // from the start again
+		names, err := d.Readdirnames(-1)
+		if len(names) != n || err != nil {
+			t.Errorf("%d names, error %v", len(names), err)
+		}
+		_, err = d.Seek(0, io.SeekStart)
+		must(t, err)
+	}
+}
+
+// TestRemount: inode numbers are those of the store, or at least the same after a remount.
+func TestRemount(t *testing.T) {
+	store := memfs.New(memfs.Options{})
+	pfstest.WriteFile(t, store, "/f", []byte("x"))
+	must(t, store.Mkdir(t.Context(), "/d", 0o755))
+	ino := func(dir string) (all [3]uint64) {
+		for i, name := range []string{"", "/f", "/d"} {
+			info, err := os.Stat(dir + name)
+			must(t, err)
+			all[i] = info.Sys().(*syscall.Stat_t).Ino
+		}
+		return all
+	}
+	first := ino(mount(t, store, Options{}))
+	if second := ino(mount(t, store, Options{ReadOnly: true})); first != second {
+		t.Errorf("inodes %v and then %v", first, second)
+	}
+	info, err := store.Stat(t.Context(), "/f")
+	must(t, err)
+	if info.ID != 0 && first[1] != info.ID {
+		t.Errorf("inode %d of a file with the ID %d", first[1], info.ID)
+	}
+}
+
+// TestReplaced: a file that is replaced on the store is read whole, old or new, and new by a new open.
+func TestReplaced(t *testing.T) {
+	for _, opts := range []Options{{}, {ReadOnly: true}} {
+		store, _ := newLocal(t)
+		const size = 3 << 20
+		put := func(b byte) { pfstest.WriteFile(t, store, "/f", []byte(strings.Repeat(string(b), size))) }
+		put('a')
+		opts.Timeout = 20 * time.Millisecond
+		dir := mount(t, store, opts)
+		old, err := os.Open(dir + "/f")
+		must(t, err)
+		defer old.Close()
+		first := make([]byte, 1<<20)
+		_, err = old.ReadAt(first, 0)
+		must(t, err)
+		put('b')
+		time.Sleep(2 * opts.Timeout)
+		b, err := os.ReadFile(dir + "/f")
+		if err != nil || strings.Trim(string(b), "b") != "" || len(b) != size {
+			t.Errorf("%+v: a new open reads %d bytes, of the new file %d, %v", opts, len(b), strings.Count(string(b), "b"), err)
+		}
+		rest := make([]byte, size)
+		n, err := old.ReadAt(rest, 0)
+		if err != nil || strings.Trim(string(rest[:n]), "a") != "" {
+			t.Errorf("%+v: the old file reads %d bytes, of the old content %d, %v", opts, n, strings.Count(string(rest[:n]), "a"), err)
+		}
+	}
+}
+
+// TestCloseToOpen: a mount sees what was closed through another one.
+func TestCloseToOpen(t *testing.T) {
+	eachStore(t, func(t *testing.T, fsys pfs.FileSystem) {
+		opts := Options{Timeout: 10 * time.Millisecond}
+		a, b := mount(t, fsys, opts), mount(t, fsys, opts)
+		for i := range 5 {
+			want := strings.Repeat(fmt.Sprint(i), 5000+i)
+			must(t, os.WriteFile(a+"/f", []byte(want), 0o644))
+			time.Sleep(2 * opts.Timeout)
+			if got, err := os.ReadFile(b + "/f"); string(got) != want || err != nil {
+				t.Errorf("round %d: %d bytes, %.5q..., %v", i, len(got), got, err)
+			}
+		}
+		must(t, os.Rename(a+"/f", a+"/g"))
+		time.Sleep(2 * opts.Timeout)
+		if _, err := os.Stat(b + "/f"); !errors.Is(err, os.ErrNotExist) {
+			t.Errorf("the old name: %v", err)
+		}
+		if _, err := os.Stat(b + "/g"); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+func TestReadOnly(t *testing.T) {
+	store := memfs.New(memfs.Options{})
+	must(t, store.Mkdir(t.Context(), "/d", 0o755))
+	pfstest.WriteFile(t, store, "/d/f", []byte("x"))
+	dir := mount(t, store, Options{Root: "/d", ReadOnly: true})
+	if b, err := os.ReadFile(dir + "/f"); string(b) != "x" || err != nil {
+		t.Errorf("read %q, %v", b, err)
+	}
+	for _, err := range []error{os.WriteFile(dir+"/f", nil, 0o644), os.Mkdir(dir+"/e", 0o755), os.Remove(dir + "/f"), os.Chmod(dir+"/f", 0)} {
+		if !errors.Is(err, syscall.EROFS) {
+			t.Errorf("error %v, want EROFS", err)
+		}
+	}
+}
+
+// TestAppendOnly: on a store without random writes, programs that write from start to end work, and
+// others get an error.
+func TestAppendOnly(t *testing.T) {
+	dir := mount(t, memfs.New(memfs.Options{Without: pfs.CanWriteRandom}), Options{})
+	f, err := os.OpenFile(dir+"/f", os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o644)
+	must(t, err)
+	_, err = f.WriteString("one")
+	must(t, err)
+	must(t, f.Close())
+	_, err = write(dir+"/f", os.O_APPEND, "two")
+	must(t, err)
+	if b, err := os.ReadFile(dir + "/f"); string(b) != "onetwo" || err != nil {
+		t.Errorf("read %q, %v", b, err)
+	}
+	if _, err := write(dir+"/f", 0, "x"); !errors.Is(err, syscall.EOPNOTSUPP) {
+		t.Errorf("a random write: %v", err)
+	}
+}
+
+// TestErrorsOfWrites: write, fsync and close report the error of the store.
+func TestErrorsOfWrites(t *testing.T) {
+	dir := mount(t, memfs.New(memfs.Options{Capacity: 1 << 20}), Options{})
+	f, err := os.Create(dir + "/f")
+	must(t, err)
+	defer f.Close()
+	if _, err := f.Write(make([]byte, 2<<20)); !errors.Is(err, syscall.ENOSPC) {
+		t.Errorf("write beyond the store: %v", err)
+	}
+	var st syscall.Statfs_t
+	must(t, syscall.Statfs(dir, &st))
+	if st.Blocks*uint64(st.Bsize) != 1<<20 {
+		t.Errorf("statfs: %d blocks of %d bytes", st.Blocks, st.Bsize)
+	}
+}
+
+// TestQuota: statfs shows the quota of a directory.
+func TestQuota(t *testing.T) {
+	store, _ := newLocal(t)
+	must(t, store.Mkdir(t.Context(), "/d", 0o755))
+	must(t, store.SetQuota(t.Context(), "/d", 10<<20, 100))
+	dir := mount(t, store, Options{})
+	must(t, os.WriteFile(dir+"/d/f", make([]byte, 1<<20), 0o644))
+	var st syscall.Statfs_t
+	must(t, syscall.Statfs(dir+"/d", &st))
+	if st.Blocks*uint64(st.Bsize) != 10<<20 || st.Bavail*uint64(st.Bsize) != 9<<20 || st.Files != 100 || st.Ffree != 99 {
+		t.Errorf("statfs: %+v", st)
+	}
+	if err := os.WriteFile(dir+"/d/g", make([]byte, 10<<20), 0o644); !errors.Is(err, syscall.EDQUOT) {
+		t.Errorf("write beyond the quota: %v", err)
+	}
+}
+
+// TestInterrupt: a program that waits for a silent store can be ended.
+func TestInterrupt(t *testing.T) {
+	stat := make(chan struct{}, 10)
+	below := memfs.New(memfs.Options{})
+	fsys := pfs.NewLayer(func(ctx context.Context, _ pfs.Access, name pfs.Path, call func(pfs.FileSystem, pfs.Path) error) error {
+		if name == "/silent" {
+			stat <- struct{}{}
+			<-ctx.Done()
+			return pfs.CheckContext(ctx, "fuse.silent", name)
+		}
+		return call(below, name)
+	})
+	dir := mount(t, fsys, Options{})
+	cat := exec.Command("cat", dir+"/silent")
+	must(t, cat.Start())
+	<-stat
+	must(t, cat.Process.Kill())
+	if err := cat.Wait(); err == nil {
+		t.Error("cat has read a file of a silent store")
+	}
+}
+
+// TestMountPoint: what is wrong with a mount point is said.
+func TestMountPoint(t *testing.T) {
+	store := memfs.New(memfs.Options{})
+	dir := mount(t, store, Options{Source: "here"})
+	full := t.TempDir()
+	must(t, os.WriteFile(full+"/f", nil, 0o644))
+	for where, want := range map[string]pfs.Kind{
+		dir: pfs.Exist, full: pfs.NotEmpty, full + "/f": pfs.NotDir, full + "/none": pfs.NotExist,
+	} {
+		if _, err := Mount(t.Context(), store, where, Options{}); pfs.KindOf(err) != want {
+			t.Errorf("mount at %s: %v", where, err)
+		}
+	}
+	for where, want := range map[string]pfs.Kind{full: pfs.NotExist, full + "/none": pfs.NotExist, "/proc": pfs.Invalid} {
+		if err := Unmount(where); pfs.KindOf(err) != want {
+			t.Errorf("unmount %s: %v", where, err)
+		}
+	}
+	f, err := os.Create(dir + "/f")
+	must(t, err)
+	if err := Unmount(dir); pfs.KindOf(err) != pfs.Conflict {
+		t.Errorf("unmount while in use: %v", err)
+	}
+	must(t, f.Close())
+	all, err := Mounts()
+	must(t, err)
+	found := false
+	for _, m := range all {
+		if m.MountPoint == dir {
+			found = m.Source == "here" && m.State == serving && m.ServerPID == os.Getpid() && m.OpenMode == PageCache
+		}
+	}
+	if !found {
+		t.Errorf("%+v does not describe %s", all, dir)
+	}
+}
+
+// TestForget: the tree holds only what the kernel knows.
+func TestForget(t *testing.T) {
+	tr := newTree(pfs.Info{Mode: os.ModeDir})
+	d := tr.enter(tr.root, "d", pfs.Info{Mode: os.ModeDir})
+	f := tr.enter(d, "f", pfs.Info{ID: 7, Links: 2})
+	g := tr.enter(tr.root, "g", pfs.Info{ID: 7, Links: 2})
+	if f != g || f.refs != 2 {
+		t.Errorf("a second name is node %d with %d references, not %d", g.num, g.refs, f.num)
+	}
+	if h := tr.enter(tr.root, "g", pfs.Info{ID: 8}); h == f {
+		t.Error("another file is the same node")
+	} else {
+		tr.forget(h.num, 1)
+	}
+	tr.rename(d, "f", tr.root, "moved")
+	if name, _ := tr.path(f); name != "/moved" {
+		t.Errorf("path after rename: %s", name)
+	}
+	tr.forget(d.num, 1)
+	tr.forget(f.num, 2)
+	if len(tr.nodes) != 1 || len(tr.linked) != 0 || len(tr.root.children) != 0 {
+		t.Errorf("%d nodes, %d linked, children %v", len(tr.nodes), len(tr.linked), tr.root.children)
+	}
+}
+
+// TestModel does random operations on a mount of memfs and on a local directory.
+func TestModel(t *testing.T) {
+	seed := uint64(time.Now().UnixNano())
+	t.Logf("seed %d", seed)
+	r := rand.New(rand.NewPCG(seed, 0))
+	store := memfs.New(memfs.Options{})
+	dir, local := mount(t, store, Options{}), t.TempDir()
+	name := func() string {
+		n := ""
+		for range 1 + r.IntN(3) {
+			n += "/" + string(rune('a'+r.IntN(3)))
+		}
+		return n
+	}
+	rounds := 20000
+	if testing.Short() {
+		rounds = 3000
+	}
+	for i := range rounds {
+		a, b, off, size := name(), name(), r.Int64N(200_000), r.IntN(50_000)
+		data := []byte(strings.Repeat(string(rune('A'+i%26)), size))
+		op := r.IntN(9)
+		do := func(dir string) (any, error) {
+			switch op {
+			case 0:
+				return nil, os.Mkdir(dir+a, 0o755)
+			case 1, 2:
+				f, err := os.OpenFile(dir+a, os.O_CREATE|os.O_RDWR|[]int{0, 0, os.O_TRUNC, os.O_APPEND}[size%4], 0o644)
+				if err != nil {
+					return nil, err
+				}
+				defer f.Close()
+				if size%4 == 3 {
+					_, err = f.Write(data)
+				} else {
+					_, err = f.WriteAt(data, off)
+				}
+				return nil, err
+			case 3:
+				return nil, syscall.Rename(dir+a, dir+b)
+			case 4:
+				return nil, os.Truncate(dir+a, off)
+			case 5:
+				return nil, syscall.Unlink(dir + a)
+			case 6:
+				return nil, syscall.Rmdir(dir + a)
+			case 7:
+				return nil, os.Link(dir+a, dir+b)
+			}
+			return read(dir + a)
+		}
+		got, err := do(dir)
+		want, wantErr := do(local)
+		if got != want || errno(err) != errno(wantErr) {
+			t.Fatalf("operation %d (%d of %s, %s): error %v, want %v; same result: %v", i, op, a, b, err, wantErr, got == want)
+		}
+	}
+	got, err := allBelow(dir)
+	want, wantErr := allBelow(local)
+	if got != want || errors.Join(err, wantErr) != nil {
+		t.Errorf("the mount has\n%v, %v\nwant\n%v, %v", got, err, want, wantErr)
+	}
+}
+
+// TestStale: a mount whose server has died is replaced.
+func TestStale(t *testing.T) {
+	needFuse(t)
+	if os.Geteuid() != 0 {
+		t.Skip("only root mounts without a helper")
+	}
+	dir := t.TempDir()
+	fd, err := syscall.Open("/dev/fuse", syscall.O_RDWR, 0)
+	must(t, err)
+	must(t, syscall.Mount("gone", dir, fsType, 0, fmt.Sprintf("fd=%d,rootmode=40000,user_id=0,group_id=0", fd)))
+	must(t, syscall.Close(fd))
+	if _, err := os.Stat(dir); !errors.Is(err, syscall.ENOTCONN) {
+		t.Fatalf("stat of a dead mount: %v", err)
+	}
+	store, local := newLocal(t)
+	must(t, os.WriteFile(filepath.Join(local, "f"), nil, 0o644))
+	m, err := Mount(t.Context(), store, dir, Options{})
+	must(t, err)
+	if _, err := os.Stat(dir + "/f"); err != nil {
+		t.Error(err)
+	}
+	must(t, m.Close())
+	<-m.Done()
+}
