@@ -87,7 +87,7 @@ func writeShuffled(w *bufio.Writer) func(shuffled) error {
 	}
 }
 
-// readShuffled leaves the payload to whoever takes the record.
+// readShuffled does not read the payload; the caller does.
 func readShuffled(b *bufio.Reader) func(*shuffled) error {
 	return func(r *shuffled) error {
 		head, err := b.Peek(runHead)

@@ -258,7 +258,7 @@ func (r *run) tried(ctx context.Context, b *batch, todo []*slot, errs []error, t
 		case s.entry.NoReplace && kind == pfs.Exist:
 			r.existsSmall(ctx, s, try)
 		case kind == pfs.Unsupported, kind == pfs.Integrity, b.within(), isFull(kind):
-			// A file that found no room may fit without the larger files of the batch.
+			// A file that did not fit may fit without the larger files of the batch.
 			*alone = append(*alone, s.it)
 		default:
 			r.failItem(s.it, err)

@@ -31,7 +31,7 @@ type compactInfo struct {
 	size   int64
 	mode   fs.FileMode
 	target string
-	digest pfs.LeafDigest // of an XXH3 digest; 0 if there is none
+	digest pfs.LeafDigest // of an XXH3 digest; 0: none
 }
 
 // add adds an entry, or returns false if the memory is used up.

@@ -23,7 +23,7 @@ type directory struct {
 	old            pfs.Info   // of the target, if exists
 	exists         bool       // the target was there before
 	choice         choice
-	group          []*item // of its walker, on their way to the comparers
+	group          []*item // of its walker, before they go to the comparers
 
 	holds   atomic.Int64
 	touched atomic.Bool // something in it was made or replaced

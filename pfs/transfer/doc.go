@@ -68,10 +68,10 @@
 //	copyfile, filecopy, commit       a copy of one file: its passes, its errors, its commit
 //	send, leafbuffer,                one pass over the leaves of a file
 //	ordereddigests
-//	resume, journal                  which leaves are staged already
-//	upload                           an upload, opened again and repaired when the target has lost it
-//	writer, stream, spool            from a stream, which nobody can read again
-//	outputs                          files that get their names together
-//	towriter, readahead              to a stream
-//	verify                           two trees compared
+//	resume, journal                  finding the leaves that are already staged
+//	upload                           an upload, reopened and repaired when the target has lost it
+//	writer, stream, spool            copying from a stream, which cannot be read again
+//	outputs                          files that become visible together
+//	towriter, readahead              copying to a stream
+//	verify                           comparing two trees
 package transfer

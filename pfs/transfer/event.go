@@ -70,10 +70,10 @@ func (r Reason) String() string {
 type Event struct {
 	Kind   EventKind
 	Path   pfs.Path // at the source; empty for Deleted and Extra
-	Target pfs.Path // at the target; empty if there is none (ToWriter)
+	Target pfs.Path // path at the target; empty for ToWriter
 	IsDir  bool     // the entry is a directory
 
-	Size    int64 // of the file, in bytes; -1 if not known yet
+	Size    int64 // size of the file in bytes; -1 if unknown
 	Bytes   int64 // of Size that are done
 	Files   int64 // of Deleted: files in a directory that was removed whole
 	Resumed int64 // of Bytes that were there from an earlier attempt

@@ -121,7 +121,7 @@ func (c *fileCopy) stagedID() string {
 	return hex.EncodeToString(h.Sum(nil)[:20])
 }
 
-// resume looks at what is staged, after the upload was opened.
+// resume reads the state of the upload after it was opened.
 func (c *fileCopy) resume(ctx context.Context) {
 	// The caller may have used its ID for other content. The journal then describes that content.
 	c.compare, c.noted = c.staged.Resumed(), c.opts.ID == "" && c.j.opts.StagedID == nil
@@ -143,7 +143,7 @@ func (c *fileCopy) copyWithRetries(ctx context.Context) (info pfs.Info, err erro
 		if !errors.As(err, &end) {
 			return info, err
 		}
-		// The journal may be wrong about what the source had: all leaves are compared then.
+		// The journal may not match the source: compare all leaves then.
 		if end.source && (!errors.Is(err, pfs.Integrity) || c.resumed.Load() == 0 || !c.noted) {
 			return info, err
 		}

@@ -9,7 +9,7 @@ import (
 // maxSmall is the size up to which files are sent in batches.
 const maxSmall = 512 << 10
 
-// item is one file or link of the source on its way through a job.
+// item is one file or link of the source while a job processes it.
 type item struct {
 	source, target End      // source.Path is free of links
 	name           pfs.Path // the source as the user knows it, links and all

@@ -18,7 +18,7 @@ type Job struct {
 	opts    Options
 	filter  filter
 	pool    *Pool
-	limiter *rate.Limiter // nil if there is no limit
+	limiter *rate.Limiter // nil: no limit
 	slots   chan struct{} // one for each chunk in progress
 	count   counters
 	ahead   ahead

@@ -51,7 +51,7 @@ func ResolveLink(ctx context.Context, fsys pfs.FileSystem, name pfs.Path) (pfs.P
 	return at, nil
 }
 
-// dangling explains an error met at the path at, on the way from name.
+// dangling explains an error at the path at, which is part of resolving name.
 func dangling(op string, name, at pfs.Path, err error) error {
 	var e *pfs.Error
 	switch {

@@ -8,8 +8,8 @@ import (
 	"github.com/paddlecloud/pfs/pfs/retry"
 )
 
-// retry calls do until it succeeds or time does not help. name is what the Retry events are about, and an error that
-// a panic of do was.
+// retry calls do until it succeeds or waiting cannot help. name is the path in Retry events and in
+// the error of a panic of do.
 func (j *Job) retry(ctx context.Context, name pfs.Path, do func(context.Context) error) error {
 	op := retry.Op{Told: func(waited time.Duration, err error) { j.retried(name, waited, err) }}
 	if err := pfs.CheckContext(ctx, "transfer.retry", name); err != nil {

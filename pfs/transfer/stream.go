@@ -7,13 +7,13 @@ import (
 	"github.com/paddlecloud/pfs/pfs"
 )
 
-// put begins to write the next chunk, which takes over p. If memory is short it first gives up what
-// the stream keeps.
+// put begins to write the next chunk and takes ownership of p. If memory is short, it first
+// releases the chunks that the stream keeps.
 func (w *Writer) put(p []byte) error {
 	if !w.j.pool.tryReserve() {
 		err := w.rotate()
 		if err == nil {
-			err = w.settle()
+			err = w.awaitWindow()
 		}
 		if err == nil {
 			err = w.j.pool.reserve(w.ctx)
@@ -27,7 +27,7 @@ func (w *Writer) put(p []byte) error {
 		if err := w.rotate(); err != nil {
 			return err
 		}
-		return w.settle()
+		return w.awaitWindow()
 	}
 	if len(w.last) < halfWindow {
 		return nil
@@ -112,7 +112,7 @@ func (w *Writer) writeAt(ctx context.Context, staged pfs.Staged, p []byte, off i
 	})
 }
 
-// append writes p behind what was written. A unit is durable before the next one begins.
+// append writes p at the end. A unit is durable before the next one begins.
 func (w *Writer) append(p []byte) error {
 	u := &w.unit
 	for len(p) > 0 {
@@ -134,7 +134,7 @@ func (w *Writer) append(p []byte) error {
 	return nil
 }
 
-// sync makes durable what was written.
+// sync makes the written bytes durable.
 func (w *Writer) sync(ctx context.Context, win window) error {
 	err := w.secure(ctx, win, func(staged pfs.Staged) error {
 		return w.j.retry(ctx, w.name, staged.Sync)
@@ -149,8 +149,8 @@ func (w *Writer) sync(ctx context.Context, win window) error {
 	return nil
 }
 
-// secure calls do, which syncs or commits the upload or writes more to it, until it succeeds while the target
-// has the window and the unit. What the target has lost is sent again first.
+// secure calls do, which syncs, commits or extends the upload, until it succeeds while the target
+// has the window and the unit. Before each call it sends bytes again that the target has lost.
 func (w *Writer) secure(ctx context.Context, win window, do func(pfs.Staged) error) error {
 	for {
 		staged, generation := w.current()
@@ -174,7 +174,7 @@ func (w *Writer) secure(ctx context.Context, win window, do func(pfs.Staged) err
 	}
 }
 
-// mend sends what this generation of the upload may lack.
+// mend sends the bytes that this generation of the upload may lack.
 func (w *Writer) mend(ctx context.Context, win window, staged pfs.Staged, generation int) error {
 	for _, c := range win {
 		if c.written != generation && c.p != nil {
@@ -206,7 +206,7 @@ func (w *Writer) rotate() error {
 	if w.kept != nil {
 		return nil
 	}
-	if err := w.settle(); err != nil || len(w.last) == 0 {
+	if err := w.awaitWindow(); err != nil || len(w.last) == 0 {
 		return err
 	}
 	full, syncing := w.last, make(chan error, 1)
@@ -228,8 +228,8 @@ func (w *Writer) rotate() error {
 	return nil
 }
 
-// settle returns when the window before is durable.
-func (w *Writer) settle() error {
+// awaitWindow returns when the window before is durable.
+func (w *Writer) awaitWindow() error {
 	if w.syncing == nil {
 		return nil
 	}
@@ -276,12 +276,11 @@ func (w *Writer) note(win window) {
 	}
 }
 
-// FromReader writes what r yields, to its end, to the file target, through a Writer. A stream
-// that fails leaves nothing behind.
+// FromReader writes r to its end to the file target, through a Writer. A stream that fails leaves
+// nothing behind.
 //
-// opts.Size and opts.Digest (XXH3), if not zero, are what the caller expects; a stream
-// that has another size or digest answers Integrity and is not published. If FromReader
-// fails, a Read of r may still be in progress when it returns.
+// If opts.Size or opts.Digest (XXH3) is set, a stream with another size or digest returns Integrity
+// and is not published. If FromReader fails, a Read of r may still be in progress when it returns.
 func (j *Job) FromReader(ctx context.Context, target End, r io.Reader, opts pfs.CommitOptions) (info pfs.Info, err error) {
 	j.count.files.Add(1)
 	length := int64(0)
@@ -303,8 +302,8 @@ func (j *Job) FromReader(ctx context.Context, target End, r io.Reader, opts pfs.
 	return info, nil
 }
 
-// copy passes on what r yields, to its end. The end of w's context cannot stop a Read of r, which therefore is
-// in a goroutine of its own.
+// copy writes r to its end. The end of w's context cannot stop a Read of r, so Read runs in a
+// separate goroutine.
 func (w *Writer) copy(r io.Reader) error {
 	type filled struct {
 		p   []byte

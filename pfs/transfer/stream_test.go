@@ -132,8 +132,8 @@ func testLost(t *testing.T, unit int64, at string, number int64, sweep, ok bool)
 	checkFile(t, b, "/f", want)
 }
 
-// TestSecureAnew does not call a window durable that was secured in an upload which another chunk has opened
-// again meanwhile.
+// TestSecureAnew checks that a window is not durable if another chunk has meanwhile reopened the
+// upload in which it was secured.
 func TestSecureAnew(t *testing.T) {
 	w := &Writer{upload: newUpload(newJob(t, Options{}), "/f", End{Path: "/f"})}
 	n := 0

@@ -14,8 +14,8 @@ import (
 	"github.com/paddlecloud/pfs/pfs/retry"
 )
 
-// TestTries counts how often anything is tried that always fails: every command tries it equally often, whatever the
-// layers between the command and the store.
+// TestTries counts the attempts of operations that always fail: every command makes the same
+// number, whatever the layers between the command and the store.
 func TestTries(t *testing.T) {
 	const size = 2*chunk + 5
 	copyFile := func(ctx context.Context, a, b pfs.FileSystem) error {
@@ -57,7 +57,7 @@ func TestTries(t *testing.T) {
 		want    int // 0: as often as there is time for in a minute
 	}{
 		{"cp", copyFile, "write", 0, pfs.Integrity, repaired},
-		{"cp", copyFile, "write", 0, pfs.Conflict, repaired + 1}, // the second finds what the first has sent
+		{"cp", copyFile, "write", 0, pfs.Conflict, repaired + 1}, // the second attempt finds the bytes of the first
 		{"cp", copyFile, "write", 3 * chunk, pfs.Integrity, repaired},
 		{"cp", copyFile, "write", 3 * chunk, pfs.Conflict, repaired},
 		{"cp", copyFile, "commit", 0, pfs.Integrity, repaired},

@@ -119,7 +119,7 @@ func TestPassesInVain(t *testing.T) {
 			checkAbsent(t, b, "/f")
 			want := 1 + retry.MaxRepairs
 			if op == "commit" {
-				want++ // the second pass gains what the first has sent
+				want++ // the second pass finds the bytes that the first has sent
 			}
 			if losses != want {
 				t.Errorf("lost %d times before it was given up, want %d", losses, want)

@@ -9,8 +9,8 @@ import (
 	"github.com/paddlecloud/pfs/pfs"
 )
 
-// upload is an upload that is opened again when its target has lost it. It counts all repairs, which
-// send again what the target has lost, whoever makes them.
+// upload is an upload that is reopened when its target has lost it. It counts all repairs, in which
+// bytes are sent again.
 type upload struct {
 	j      *Job
 	name   pfs.Path // of Retry events
@@ -53,7 +53,7 @@ func (u *upload) current() (pfs.Staged, int) {
 	return u.staged, u.generation
 }
 
-// isLost reports whether err says that the target no longer has the upload, or the handle of it.
+// isLost reports whether err means that the target no longer has the upload or its handle.
 func isLost(err error) bool {
 	if other := (*overtaken)(nil); errors.As(err, &other) {
 		return false
@@ -106,8 +106,8 @@ func (u *upload) count(ctx context.Context, part int64, err error) error {
 	return nil
 }
 
-// gained starts the count of repairs of the whole upload and of the parts before one anew: the target has more
-// than ever.
+// gained resets the count of repairs of the whole upload and of the parts before one: the target
+// has more bytes than ever.
 func (u *upload) gained(before int64) {
 	u.counting.Lock()
 	defer u.counting.Unlock()

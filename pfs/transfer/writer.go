@@ -36,9 +36,9 @@ type Writer struct {
 	sums      sums
 
 	kept    *spool     // the unit, if units are longer than a chunk
-	unit    streamUnit // what is in kept
+	unit    streamUnit // the unit in kept
 	last    window     // the chunks in memory that are not being synced
-	syncing chan error // reports when the window before is durable; nil if there is none
+	syncing chan error // reports when the previous window is durable; nil if there is none
 
 	crowded func() bool // reports whether chunks are kept no longer than a call; nil: never
 }
@@ -49,7 +49,7 @@ type streamUnit struct {
 	written  int
 }
 
-// window is a row of chunks. Those of a stream with kept are not in memory any more when they are written.
+// window is a sequence of chunks. In a stream with kept, written chunks are no longer in memory.
 type window []*streamChunk
 
 // streamChunk is one leaf of the stream.
@@ -63,9 +63,9 @@ type streamChunk struct {
 	done    chan struct{} // closed when the first writing has ended
 }
 
-// WriterOptions are what is known of a file before it is written.
+// WriterOptions are the known properties of a file before it is written.
 type WriterOptions struct {
-	Size      int64  // bytes announced to the target; 0 if they are not known
+	Size      int64  // size announced to the target; 0 if unknown
 	Algorithm string // computes a second digest for Writer.Digest, such as digest.BLAKE3; empty for none
 }
 
@@ -102,15 +102,15 @@ func (w *Writer) Write(p []byte) (n int, err error) {
 	return n, nil
 }
 
-// flush passes on what is in the buffer.
+// flush writes the buffer to the target.
 func (w *Writer) flush() error {
 	p := w.buf[:w.fill]
 	w.buf, w.fill = nil, 0
 	return w.failed(w.put(p))
 }
 
-// failed returns the error that ended the work of w, if err is not nil: what failed first has
-// stopped the rest.
+// failed returns the error that ended the work of w, if err is not nil: the first failure stops
+// everything else.
 func (w *Writer) failed(err error) error {
 	if first := context.Cause(w.ctx); err != nil && first != nil && pfs.KindOf(first) != pfs.Canceled {
 		return first
@@ -128,7 +128,7 @@ func (w *Writer) end() error {
 			return err
 		}
 	}
-	err := w.settle()
+	err := w.awaitWindow()
 	if err == nil {
 		err = w.last.wait()
 	}
@@ -159,8 +159,8 @@ func (w *Writer) Seal() error {
 // Suspend gives up the handle of a file that was sealed, until Commit.
 func (w *Writer) Suspend() error { return w.suspend(w.ctx) }
 
-// Commit publishes the file. opts.Size and opts.Digest (XXH3), if not zero, are what the
-// caller expects: a file that has another size or digest answers Integrity and is not published.
+// Commit publishes the file. If opts.Size or opts.Digest (XXH3) is set, a file with another size or
+// digest returns Integrity and is not published.
 func (w *Writer) Commit(opts pfs.CommitOptions) (info pfs.Info, err error) {
 	if err := w.end(); err != nil {
 		return info, err
@@ -185,10 +185,10 @@ func (w *Writer) Close(ctx context.Context) {
 	w.buf = nil
 	_ = w.last.wait()
 	w.last = w.drop(w.last)
-	_ = w.settle()
+	_ = w.awaitWindow()
 	w.kept.close()
 	if !w.committed {
-		_ = w.reopen(ctx) // what cannot be opened is removed after the store's retention period
+		_ = w.reopen(ctx) // an upload that cannot be opened is removed after the retention period
 	}
 	if w.staged != nil {
 		_ = w.staged.Close(ctx)

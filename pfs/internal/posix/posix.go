@@ -1,4 +1,4 @@
-// Package posix has what the stores of POSIX files have in common.
+// Package posix contains the common parts of stores of POSIX files.
 package posix
 
 import (

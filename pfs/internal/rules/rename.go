@@ -13,8 +13,8 @@ type Rename struct {
 	Exclusive bool // it replaces nothing
 }
 
-// Begin ends a rename of a name to itself, of the root, or of a directory into itself. moved is the
-// mode of what has the name From.
+// Begin handles a rename of a name to itself, of the root, or of a directory into itself. moved is
+// the mode of the entry From.
 func (r Rename) Begin(moved fs.FileMode) (done bool, err error) {
 	switch {
 	case r.From == r.To && !r.Exclusive:
@@ -27,7 +27,7 @@ func (r Rename) Begin(moved fs.FileMode) (done bool, err error) {
 	return false, nil
 }
 
-// Replace returns why what is moved cannot replace what has the name To.
+// Replace returns an error if the moved entry cannot replace the entry To.
 func (r Rename) Replace(moved, there fs.FileMode) error {
 	switch {
 	case r.Exclusive, there.IsDir():

@@ -1,5 +1,5 @@
-// Package rules has conditions of the contract that every store has to check in its own operations,
-// between a look at the store and the change.
+// Package rules contains conditions of the contract that every store checks in its operations,
+// between reading the store and changing it.
 package rules
 
 import (
@@ -41,8 +41,8 @@ func TypeName(mode fs.FileMode) string {
 	return "special file"
 }
 
-// Publish returns why a file that is uploaded as name cannot replace what is there, which has this
-// mode.
+// Publish returns an error if a file uploaded as name cannot replace the existing entry, whose mode
+// is there.
 func Publish(op string, name pfs.Path, there fs.FileMode, noReplace bool) error {
 	switch {
 	case noReplace:
@@ -88,7 +88,7 @@ func SetAttr(op string, name pfs.Path, mode fs.FileMode, mask pfs.AttrMask) erro
 	return nil
 }
 
-// UserXattrs returns those of the extended attributes that users may use, sorted. It changes names.
+// UserXattrs returns the extended attributes in names that users may use, sorted. It changes names.
 func UserXattrs(names []string) []string {
 	names = slices.DeleteFunc(names, func(attr string) bool {
 		return !strings.HasPrefix(attr, pfs.XattrPrefix) || pfs.ReservedXattr(attr)
