@@ -228,7 +228,7 @@ func (w *Writer) rotate() error {
 	return nil
 }
 
-// awaitWindow returns when the window before is durable.
+// awaitWindow waits until the previous window is durable.
 func (w *Writer) awaitWindow() error {
 	if w.syncing == nil {
 		return nil

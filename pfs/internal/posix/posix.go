@@ -44,10 +44,10 @@ var Kinds = map[syscall.Errno]pfs.Kind{
 	syscall.EIO:          pfs.Other,
 }
 
-// Token makes the token of a page of the directory dir, an inode, that begins at off.
+// Token returns the token of the page of the directory dir, an inode, that begins at off.
 func Token(dir uint64, off int64) string { return fmt.Sprintf("%x.%x", dir, off) }
 
-// ParseToken parses a token. One of another directory answers Conflict.
+// ParseToken parses a token. For a token of another directory it returns Conflict.
 func ParseToken(token string, dir uint64) (off int64, err error) {
 	var of uint64
 	if n, err := fmt.Sscanf(token, "%x.%x", &of, &off); n != 2 || err != nil || of != dir || off < 0 {

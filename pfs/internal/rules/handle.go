@@ -16,7 +16,7 @@ type Handle struct {
 	ended atomic.Bool
 }
 
-// End makes every later check answer Closed, and reports whether it is the first call.
+// End makes every later check return Closed, and reports whether it is the first call.
 func (h *Handle) End() bool { return !h.ended.Swap(true) }
 
 // Ended reports whether End was called.

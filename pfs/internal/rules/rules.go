@@ -15,7 +15,7 @@ import (
 // directories unless one is given, since they determine the group of new files.
 const Special = fs.ModeSetuid | fs.ModeSetgid | fs.ModeSticky
 
-// Open returns why a file of this mode cannot be opened, nil if it can.
+// Open returns an error if a file of this mode cannot be opened.
 func Open(op string, name pfs.Path, mode fs.FileMode) error {
 	switch {
 	case mode.IsRegular():
@@ -53,7 +53,7 @@ func Publish(op string, name pfs.Path, there fs.FileMode, noReplace bool) error 
 	return nil
 }
 
-// Symlink returns why name cannot become a link to target.
+// Symlink returns an error if name cannot become a link to target.
 func Symlink(op string, name pfs.Path, target string) error {
 	if name == pfs.Root {
 		return pfs.E(op, name, pfs.Exist, nil)
@@ -64,7 +64,7 @@ func Symlink(op string, name pfs.Path, target string) error {
 	return nil
 }
 
-// Mknod answers Invalid if Mknod does not make files of this mode.
+// Mknod returns Invalid if Mknod cannot make a file of this mode.
 func Mknod(op string, name pfs.Path, mode fs.FileMode) error {
 	if mode&(fs.ModeNamedPipe|fs.ModeSocket|fs.ModeDevice) == 0 || !unixmode.HasType(unixmode.Bits(mode)) {
 		return pfs.Errorf(op, name, pfs.Invalid, "mode %v is not that of a FIFO, socket or device", mode)
@@ -72,7 +72,7 @@ func Mknod(op string, name pfs.Path, mode fs.FileMode) error {
 	return nil
 }
 
-// SetAttr returns why a file of this mode cannot have the attributes of mask.
+// SetAttr returns an error if a file of this mode cannot have the attributes of mask.
 func SetAttr(op string, name pfs.Path, mode fs.FileMode, mask pfs.AttrMask) error {
 	content := mask&(pfs.AttrSize|pfs.AttrReplication) != 0
 	switch link := mode&fs.ModeSymlink != 0; {
