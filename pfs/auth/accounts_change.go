@@ -17,13 +17,20 @@ func (a *Accounts) SetPassword(ctx context.Context, name, password string) error
 	if err != nil {
 		return err
 	}
+	return a.updateOne(ctx, op, name, func(_ *table, r *record) error {
+		r.Password, r.Generation = hash, newGeneration()
+		return nil
+	})
+}
+
+// updateOne is update for the account name, which must exist.
+func (a *Accounts) updateOne(ctx context.Context, op, name string, change func(*table, *record) error) error {
 	return a.update(ctx, op, func(t *table) error {
 		r, ok := t.find(name)
 		if !ok {
 			return notFound(op, name)
 		}
-		r.Password, r.Generation = hash, newGeneration()
-		return nil
+		return change(t, r)
 	})
 }
 
@@ -33,11 +40,7 @@ func (a *Accounts) SetRole(ctx context.Context, name string, role Role) error {
 	if _, err := ParseRole(string(role)); err != nil {
 		return err
 	}
-	return a.update(ctx, op, func(t *table) error {
-		r, ok := t.find(name)
-		if !ok {
-			return notFound(op, name)
-		}
+	return a.updateOne(ctx, op, name, func(_ *table, r *record) error {
 		r.Role, r.Generation = role, newGeneration()
 		return nil
 	})
@@ -57,11 +60,7 @@ func (a *Accounts) SetStoreIdentity(ctx context.Context, name string, id StoreId
 	if reason := (NewAccount{Name: name, Role: User, HDFSUser: id.HDFSUser, UID: id.UID, GID: id.GID}).fault(); reason != "" {
 		return Account{}, pfs.Errorf(op, "", pfs.Invalid, "%s", reason)
 	}
-	err = a.update(ctx, op, func(t *table) error {
-		r, ok := t.find(name)
-		if !ok {
-			return notFound(op, name)
-		}
+	err = a.updateOne(ctx, op, name, func(t *table, r *record) error {
 		r.HDFSUser, r.UID, r.GID = cmp.Or(id.HDFSUser, r.HDFSUser), cmp.Or(id.UID, r.UID), cmp.Or(id.GID, r.GID)
 		var conflict string
 		t.holders(func(_ string, _ int, reason string) { conflict = cmp.Or(conflict, reason) })
@@ -78,10 +77,8 @@ func (a *Accounts) SetStoreIdentity(ctx context.Context, name string, id StoreId
 // stores stays reserved.
 func (a *Accounts) Remove(ctx context.Context, name string) error {
 	const op = "auth.Remove"
-	return a.update(ctx, op, func(t *table) error {
-		if !t.remove(name) {
-			return notFound(op, name)
-		}
+	return a.updateOne(ctx, op, name, func(t *table, r *record) error {
+		t.remove(r)
 		return nil
 	})
 }

@@ -159,19 +159,14 @@ func (t *table) takeFormer(name string) Identity {
 	return old
 }
 
-// remove removes the account named name and reserves its identity.
-func (t *table) remove(name string) bool {
-	r, ok := t.find(name)
-	if !ok {
-		return false
-	}
+// remove removes the account of r and reserves its identity.
+func (t *table) remove(r *record) {
 	left := r.Identity
 	left.Role = ""
 	t.Former = append(t.Former, left)
-	i := t.byName[name]
+	i := t.byName[r.Name]
 	t.Accounts = slices.Delete(t.Accounts, i, i+1)
 	t.index()
-	return true
 }
 
 func (t *table) index() {
