@@ -540,7 +540,7 @@ func TestPublishOnce(t *testing.T) {
 	convert("columns", "x", "a,c\n1,2\n")
 	convert("prefix", "y", "a,b\n1,2\n")
 	publish(cliio.Done, "/x/1: 1 record", "one", string(top))
-	if err := fsys.Remove(t.Context(), top.Join("latest")); err != nil { // cut off just before its end
+	if err := fsys.Remove(t.Context(), top.Join("latest")); err != nil { // interrupted just before its end
 		t.Fatal(err)
 	}
 	publish(cliio.Done, "already published as version 1", "one", string(top))

@@ -40,7 +40,7 @@ type Outputs struct {
 // wait for each other's memory.
 const fewOutputs = 2
 
-// OutputOptions say how files are made.
+// OutputOptions are the options of an Outputs.
 type OutputOptions struct {
 	// Force replaces files that exist. Without it they are refused, early and again when they
 	// would be replaced.
@@ -88,7 +88,7 @@ type Output struct {
 	End   End
 
 	set      *Outputs
-	part     pfs.Path // dot-file that it is until it is published; "": staged only
+	part     pfs.Path // dot-file before publication; "": upload only
 	stdout   bool
 	w        *Writer // nil after a part is finished
 	size     int64   // of a part that was adopted
