@@ -14,7 +14,7 @@ import (
 	"github.com/paddlecloud/pfs/pfs"
 )
 
-// blockSize is what st_blksize suggests for reads and writes.
+// blockSize is the st_blksize, the suggested size of reads and writes.
 const blockSize = 128 << 10
 
 // fill describes the file info of node n to the kernel.
@@ -92,7 +92,7 @@ func (s *server) stat(ctx context.Context, n *node) (pfs.Info, error) {
 	return pfs.Info{}, err
 }
 
-// gone reports whether an error at the path of a node means that its file is not there any more.
+// gone reports whether an error at the path of a node means that its file no longer exists.
 func gone(err error) bool {
 	switch pfs.KindOf(err) {
 	case pfs.NotExist, pfs.NotDir, pfs.Symlink:
@@ -101,8 +101,8 @@ func gone(err error) bool {
 	return false
 }
 
-// stale is the error of an operation at a path that the tree has for a node. If nothing is there,
-// the kernel must look the name up again.
+// stale converts the error of an operation at the path of a node. If nothing exists there, the
+// kernel must look the name up again.
 func stale(err error) error {
 	if err != nil && gone(err) {
 		return pfs.E("fuse.stale", "", pfs.Stale, err)

@@ -30,7 +30,7 @@ func (s *server) call(cancel <-chan struct{}, h *raw.InHeader) (ctx context.Cont
 			return
 		case <-cancel:
 		}
-		// The kernel tells only of the first signal.
+		// The kernel reports only the first signal.
 		again := time.NewTicker(time.Second)
 		defer again.Stop()
 		for !ended(pid) {

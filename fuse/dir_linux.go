@@ -27,7 +27,7 @@ type openDir struct {
 	entries []pfs.Info
 }
 
-// page says where a page of a listing begins.
+// page is the start of a page of a listing.
 type page struct {
 	token string
 	first uint64 // index of its first entry in the directory
@@ -128,7 +128,7 @@ func (d *openDir) entry(ctx context.Context, s *server, name pfs.Path, index uin
 	}
 }
 
-// load makes entries those of page i.
+// load reads page i into entries.
 func (d *openDir) load(ctx context.Context, s *server, name pfs.Path, i int) error {
 	if d.loaded == i {
 		return nil

@@ -135,8 +135,8 @@ func (s *server) openToRead(ctx context.Context, n *node, name pfs.Path, out *ra
 	return raw.OK
 }
 
-// admit adds o, which reads the version info of its node, to the open files. keep says that the
-// kernel's pages are of that version. If same is false, the name leads to another file now, or the
+// admit adds o, which reads the version info of its node, to the open files. keep is true if the
+// kernel's pages are of that version. If same is false, the name now leads to another file, or the
 // pages are in use for another version: the kernel must look the name up again, and finds a new
 // node.
 func (s *server) admit(o *openFile, info pfs.Info) (keep, same bool) {
@@ -187,7 +187,7 @@ func (s *server) Create(cancel <-chan struct{}, in *raw.CreateIn, base string, o
 	return raw.OK
 }
 
-// create opens the file name, and makes it if nothing is there.
+// create opens the file name, and creates it if it does not exist.
 func (s *server) create(ctx context.Context, dir *node, hdr *raw.InHeader, name pfs.Path, mode fs.FileMode, flags uint32) (pfs.Handle, error) {
 	open := handleFlags(flags)
 	h, err := s.openHandle(ctx, name, open&^pfs.OpenTruncate|pfs.OpenCreate|pfs.OpenExclusive, mode.Perm())
@@ -293,7 +293,7 @@ func (s *server) settle(ctx context.Context, dir *node, base string) {
 	}
 }
 
-// complete syncs what was appended: only then the store has it for sure, and can read it.
+// complete syncs the appended bytes: only then the store has them and can read them.
 func (o *openFile) complete(ctx context.Context) error {
 	if !o.appends || !o.pending.Swap(false) {
 		return nil

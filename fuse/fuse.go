@@ -23,8 +23,8 @@ type Options struct {
 	// version.
 	ReadOnly bool
 
-	// Timeout is for how long the kernel keeps names and attributes, also of what does not exist.
-	// 0 means DefaultTimeout.
+	// Timeout is how long the kernel keeps names and attributes, including missing names. 0 means
+	// DefaultTimeout.
 	Timeout time.Duration
 
 	// Squash shows every file as owned by the user who mounts, and lets only this user in. It is for

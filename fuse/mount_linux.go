@@ -124,7 +124,7 @@ func (w logWriter) Write(p []byte) (int, error) {
 // Done is closed when the mount has ended.
 func (m *Mounted) Done() <-chan struct{} { return m.done }
 
-// Close ends the mount. Programs that use it then get errors, but what they have written is on the
+// Close ends the mount. Programs that use it then get errors, but their completed writes are on the
 // store.
 func (m *Mounted) Close() error {
 	if err := unmount(m.dir, false); err != nil {

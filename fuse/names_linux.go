@@ -29,7 +29,7 @@ func (s *server) Lookup(cancel <-chan struct{}, h *raw.InHeader, base string, ou
 		s.found(out, dir, base, info)
 	case pfs.KindOf(err) == pfs.NotExist:
 		s.tree.remove(dir, base)
-		out.SetEntryTimeout(s.opts.Timeout) // node 0: the kernel remembers that there is none
+		out.SetEntryTimeout(s.opts.Timeout) // node 0: the kernel caches that the name is missing
 		err = nil
 	}
 	return s.status(err)

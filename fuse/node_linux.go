@@ -31,15 +31,15 @@ type node struct {
 	mtime  time.Time   // of a directory, as last seen
 	target string      // of a link
 
-	refs     uint64 // how often the kernel has been told of the node, minus what it forgot
+	refs     uint64 // lookups that the kernel has not forgotten
 	name     link   // the zero link if the node has no name any more
 	more     []link // further names
 	children map[string]*node
 
 	open    []*openFile
-	version string           // of the pages that the kernel may hold; empty if not known
+	version string           // of the pages that the kernel may hold; empty if unknown
 	writes  uint64           // through this mount
-	can     pfs.Capabilities // of a directory, 0 if not asked for yet
+	can     pfs.Capabilities // of a directory, 0 before the first request
 }
 
 // link is one name of a node.
@@ -56,7 +56,7 @@ func newTree(info pfs.Info) *tree {
 	return t
 }
 
-// identify notes what tells the file of n, found at name, from others.
+// identify records what distinguishes the file of n, found at name, from others.
 func (n *node) identify(name pfs.Path, info pfs.Info) {
 	n.ino, n.hasID, n.kind, n.target = inode(name, info), info.ID != 0, info.Mode.Type(), info.Target
 }
@@ -149,7 +149,7 @@ func (t *tree) enter(dir *node, base string, info pfs.Info) *node {
 	return n
 }
 
-// seen notes what a Stat of n found.
+// seen records the result of a Stat of n.
 func (t *tree) seen(n *node, info pfs.Info) {
 	n.see(info)
 	if info.Links > 1 && n.hasID && !info.IsDir() && n.name.parent != nil {
@@ -239,7 +239,7 @@ func (t *tree) forget(num, count uint64) {
 	t.drop(n)
 }
 
-// drop removes n from the tree if nobody needs it.
+// drop removes n from the tree if it is not in use.
 func (t *tree) drop(n *node) {
 	if n == t.root || n.refs > 0 || len(n.children) > 0 || len(n.open) > 0 {
 		return

@@ -12,11 +12,11 @@ import (
 
 // server answers the requests of one mount.
 type server struct {
-	raw.RawFileSystem // answers ENOSYS to what is not implemented
+	raw.RawFileSystem // returns ENOSYS for methods that are not implemented
 	fs                pfs.FileSystem
 	opts              Options
 	self              raw.Owner
-	asRoot            bool // files belong to whoever makes them
+	asRoot            bool // new files belong to the calling user
 	ctx               context.Context
 	stop              context.CancelFunc
 	tree              *tree
@@ -95,5 +95,5 @@ func (s *server) file(fh uint64) *openFile { return s.openAt(fh).(*openFile) }
 
 func (s *server) Forget(num, count uint64) { s.tree.forget(num, count) }
 
-// OnUnmount ends what is still running.
+// OnUnmount ends running operations.
 func (s *server) OnUnmount() { s.stop() }

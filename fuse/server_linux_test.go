@@ -20,7 +20,8 @@ import (
 	"github.com/paddlecloud/pfs/pfs/pfstest"
 )
 
-// TestErrnos: each Kind has its errno, and none has the one that ends an operation for the mount.
+// TestErrnos checks that each Kind has its errno, and that none is the one that ends an operation
+// for the mount.
 func TestErrnos(t *testing.T) {
 	for _, k := range pfs.Kinds() {
 		if e, ok := errnos[k]; !ok || e == syscall.ENOSYS {
@@ -138,7 +139,8 @@ func TestLargeDirectory(t *testing.T) {
 	}
 }
 
-// TestRemount: inode numbers are those of the store, or at least the same after a remount.
+// TestRemount checks that inode numbers are those of the store, or at least the same after a
+// remount.
 func TestRemount(t *testing.T) {
 	store := memfs.New(memfs.Options{})
 	pfstest.WriteFile(t, store, "/f", []byte("x"))
@@ -191,7 +193,7 @@ func TestReplaced(t *testing.T) {
 	}
 }
 
-// TestCloseToOpen: a mount sees what was closed through another one.
+// TestCloseToOpen checks that a mount sees files closed through another one.
 func TestCloseToOpen(t *testing.T) {
 	eachStore(t, func(t *testing.T, fsys pfs.FileSystem) {
 		opts := Options{Timeout: 10 * time.Millisecond}
@@ -304,7 +306,7 @@ func TestInterrupt(t *testing.T) {
 	}
 }
 
-// TestMountPoint: what is wrong with a mount point is said.
+// TestMountPoint checks the errors about unusable mount points.
 func TestMountPoint(t *testing.T) {
 	store := memfs.New(memfs.Options{})
 	dir := mount(t, store, Options{Source: "here"})
@@ -341,7 +343,7 @@ func TestMountPoint(t *testing.T) {
 	}
 }
 
-// TestForget: the tree holds only what the kernel knows.
+// TestForget checks that the tree contains only the nodes that the kernel knows.
 func TestForget(t *testing.T) {
 	tr := newTree(pfs.Info{Mode: os.ModeDir})
 	d := tr.enter(tr.root, "d", pfs.Info{Mode: os.ModeDir})

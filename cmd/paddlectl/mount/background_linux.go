@@ -19,8 +19,8 @@ import (
 // readyVariable tells a process that it serves a mount in the background.
 const readyVariable = "PADDLECTL_MOUNT_READY"
 
-// readyFile returns the file that says when the mount is ready, nil if this process is not in the
-// background.
+// readyFile returns the file that reports that the mount is ready, or nil if this process is not in
+// the background.
 func readyFile(a *app.App) *os.File {
 	if a.Main.Getenv(readyVariable) == "" {
 		return nil
@@ -69,8 +69,8 @@ func inBackground(ctx context.Context, a *app.App) error {
 	return pfs.Errorf("paddlectl.mount", "", pfs.Other, "the process that was to serve the mount: %w", err)
 }
 
-// detach tells the process that waits that the mount at dir is ready, and takes leave of its
-// terminal and directory.
+// detach reports to the waiting process that the mount at dir is ready, and leaves its terminal and
+// directory.
 func detach(a *app.App, dir string, ready *os.File) error {
 	if name, err := a.ConfigName(); err == nil {
 		if a.Global.Config, err = filepath.Abs(name); err != nil {
