@@ -121,19 +121,23 @@ func (j *Job) otherAttributes(it *item) (mode, time bool) {
 func (j *Job) setAttributes(ctx context.Context, it *item) error {
 	mode, time := j.otherAttributes(it)
 	if mode {
-		err := j.retry(ctx, it.name, func(ctx context.Context) error {
-			return pfs.SetAttr(ctx, it.target.FS, it.target.Path, pfs.AttrMode, pfs.Attrs{Mode: it.info.Mode.Perm()})
-		})
-		if err := ifSupported(err); err != nil {
+		if err := j.setAttr(ctx, it.name, it.target, pfs.AttrMode, pfs.Attrs{Mode: it.info.Mode.Perm()}); err != nil {
 			return err
 		}
 	}
 	if !time {
 		return nil
 	}
-	return ifSupported(j.retry(ctx, it.name, func(ctx context.Context) error {
-		return pfs.SetAttr(ctx, it.target.FS, it.target.Path, pfs.AttrModTime, pfs.Attrs{ModTime: it.info.ModTime})
-	}))
+	return j.setAttr(ctx, it.name, it.target, pfs.AttrModTime, pfs.Attrs{ModTime: it.info.ModTime})
+}
+
+// setAttr sets attributes of e. Unsupported is no error, because the files of the store have no modes or times.
+func (j *Job) setAttr(ctx context.Context, name pfs.Path, e End, mask pfs.AttrMask, attrs pfs.Attrs) error {
+	err := j.retry(ctx, name, func(ctx context.Context) error { return pfs.SetAttr(ctx, e.FS, e.Path, mask, attrs) })
+	if errors.Is(err, pfs.Unsupported) {
+		return nil
+	}
+	return err
 }
 
 // copyItem copies one file or link.

@@ -2,7 +2,6 @@ package transfer
 
 import (
 	"context"
-	"errors"
 	"io/fs"
 	"sync"
 	"sync/atomic"
@@ -181,9 +180,7 @@ func (d *directory) setMode(ctx context.Context, made bool) error {
 	if !made || d.r.j.opts.NewMode || perm == d.mode().Perm() {
 		return nil
 	}
-	return ifSupported(d.r.j.retry(ctx, d.name, func(ctx context.Context) error {
-		return pfs.SetAttr(ctx, d.target.FS, d.target.Path, pfs.AttrMode, pfs.Attrs{Mode: perm})
-	}))
+	return d.r.j.setAttr(ctx, d.name, d.target, pfs.AttrMode, pfs.Attrs{Mode: perm})
 }
 
 // setTime gives the target the time of the source, unless nothing in the target changed and it has that
@@ -193,16 +190,5 @@ func (d *directory) setTime(ctx context.Context, made bool) error {
 	if same || d.r.j.opts.NewTime {
 		return nil
 	}
-	return ifSupported(d.r.j.retry(ctx, d.name, func(ctx context.Context) error {
-		return pfs.SetAttr(ctx, d.target.FS, d.target.Path, pfs.AttrModTime, pfs.Attrs{ModTime: d.info.ModTime})
-	}))
-}
-
-// ifSupported returns nil for Unsupported, because the files of the store have no modes or times
-// to set, and otherwise err.
-func ifSupported(err error) error {
-	if errors.Is(err, pfs.Unsupported) {
-		return nil
-	}
-	return err
+	return d.r.j.setAttr(ctx, d.name, d.target, pfs.AttrModTime, pfs.Attrs{ModTime: d.info.ModTime})
 }

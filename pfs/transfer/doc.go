@@ -55,7 +55,7 @@
 //	job, options, event, stats,      a job, its options, its output
 //	counters, nameerror
 //	pool, retry                      its memory; its retries
-//	run, item, copyitem              Copy and CopyAll: the stages of a job over trees, and the items in them
+//	run, trees, item, copyitem       Copy and CopyAll: the stages of a job over trees, and the items in them
 //	ahead                            totals, counted ahead of the walk
 //	walk, listing, resolve, links,   finding the files to copy
 //	filter

@@ -6,8 +6,6 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"golang.org/x/sync/semaphore"
-
 	"github.com/paddlecloud/pfs/pfs"
 )
 
@@ -28,22 +26,14 @@ const (
 //	                        ├──> large <────────────┘ ──> copiers
 //	                        └──> inside ────────────────> copiers
 type run struct {
-	j      *Job
-	cancel context.CancelCauseFunc
-	ended  func() bool // the job's context is done
+	*trees // its mu guards roots and parent, too
 
 	compare      chan []*item
 	small, large chan *item
 	inside       chan *item // copies within one file system
 
-	walkers *semaphore.Weighted // beyond the first of each pair
-	names   *semaphore.Weighted // entries in windows
-	besides *semaphore.Weighted // entries in tables
-
 	pairs int64 // so far
 
-	mu         sync.Mutex
-	first      error // the first failure
 	roots      []*directory
 	noRoom     noRoom       // of items in no directory
 	tight      atomic.Bool  // a file did not fit: large ones are now copied one at a time
@@ -68,12 +58,9 @@ func (j *Job) CopyAll(caller context.Context, pairs iter.Seq2[Pair, error]) erro
 	ctx, cancel := context.WithCancelCause(caller)
 	defer cancel(nil)
 	r := &run{
-		j: j, cancel: cancel, ended: func() bool { return ctx.Err() != nil },
+		trees:   j.newTrees(ctx, cancel),
 		compare: make(chan []*item, queueLen), small: make(chan *item, queueLen),
 		large: make(chan *item, queueLen), inside: make(chan *item, queueLen),
-		walkers: semaphore.NewWeighted(int64(j.opts.Parallel)),
-		names:   semaphore.NewWeighted(maxNames),
-		besides: semaphore.NewWeighted(maxBesides),
 	}
 	r.copyAll(ctx, pairs)
 	if j.opts.Delete {
@@ -141,17 +128,6 @@ func (r *run) each(ctx context.Context, queue <-chan *item, do func(context.Cont
 	}
 }
 
-// guard runs do, the work on one file or directory. A panic counts as its failure.
-func (r *run) guard(name, target pfs.Path, do func()) {
-	err := pfs.Guard("transfer.Copy", name, func() error {
-		do()
-		return nil
-	})
-	if err != nil {
-		r.fail(Event{Path: name, Target: target, Err: err})
-	}
-}
-
 // put hands an item to the next stage.
 func (r *run) put(ctx context.Context, queue chan<- *item, it *item) {
 	select {
@@ -184,28 +160,6 @@ func (r *run) result(ended error) error {
 	return &Incomplete{Stats: stats, First: r.first, NotDeleted: r.notDeleted}
 }
 
-// fail reports a failure, and ends the job if further files would fail in the same way.
-// Failures that follow from the end of the job are not reported.
-func (r *run) fail(e Event) {
-	err := bare(e.Err)
-	kind := pfs.KindOf(err)
-	if (kind == pfs.Canceled || kind == pfs.Unavailable) && r.ended() {
-		return
-	}
-	e.Kind, e.Err = Failed, err
-	r.mu.Lock()
-	if r.first == nil {
-		r.first = err
-	}
-	r.mu.Unlock()
-	r.j.count.failed.Add(1)
-	r.j.emit(e)
-	switch {
-	case kind == pfs.Unauthenticated, r.j.hopeless(err):
-		r.cancel(err)
-	}
-}
-
 // failItem reports the failure of an item. A store may name the directory whose quota is
 // used up: the event names the file.
 func (r *run) failItem(it *item, err error) {
@@ -229,12 +183,6 @@ func (r *run) skipped(it *item, why Reason) {
 	r.j.count.bytesSkipped.Add(it.info.Size)
 	r.j.count.bytesDone.Add(it.info.Size)
 	r.j.emit(Event{Kind: Skipped, Path: it.name, Target: it.target.Path, Size: it.info.Size, Bytes: it.info.Size, Reason: why})
-}
-
-// omitted reports an entry that is left out.
-func (r *run) omitted(name, target pfs.Path, why Reason) {
-	r.j.count.omitted.Add(1)
-	r.j.emit(Event{Kind: Skipped, Path: name, Target: target, Reason: why})
 }
 
 // done reports an item that is whole at the target.

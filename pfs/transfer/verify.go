@@ -5,7 +5,6 @@ import (
 	"sync"
 
 	"golang.org/x/sync/errgroup"
-	"golang.org/x/sync/semaphore"
 
 	"github.com/paddlecloud/pfs/pfs"
 )
@@ -22,10 +21,7 @@ func (j *Job) Verify(caller context.Context, a, b End) error {
 	j.spend(caller)
 	ctx, cancel := context.WithCancelCause(caller)
 	defer cancel(nil)
-	v := &verifier{
-		j: j, cancel: cancel, ended: func() bool { return ctx.Err() != nil },
-		names: semaphore.NewWeighted(maxNames), besides: semaphore.NewWeighted(maxBesides), walkers: semaphore.NewWeighted(int64(j.opts.Parallel)),
-	}
+	v := &verifier{trees: j.newTrees(ctx, cancel)}
 	v.files.SetLimit(2 * j.opts.Parallel)
 	nameA, nameB := a.Path, b.Path
 	a, infoA, err := j.resolveSource(ctx, a)
@@ -63,18 +59,9 @@ func (j *Job) Verify(caller context.Context, a, b End) error {
 
 // verifier is a running Verify.
 type verifier struct {
-	j       *Job
-	names   *semaphore.Weighted // entries in windows
-	besides *semaphore.Weighted // entries in tables
-	walkers *semaphore.Weighted // beyond the first
-	dirs    sync.WaitGroup      // of walkers
-	files   errgroup.Group      // being compared
-
-	cancel context.CancelCauseFunc
-	ended  func() bool // the job's context is done
-
-	mu    sync.Mutex
-	first error
+	*trees
+	dirs  sync.WaitGroup // of walkers
+	files errgroup.Group // being compared
 }
 
 // twins are two entries of one name.
@@ -85,34 +72,6 @@ type twins struct {
 	infoA, infoB pfs.Info
 	rel          string
 	choice       choice
-}
-
-// fail reports an entry that could not be compared, unless the end of the job is the cause.
-func (v *verifier) fail(path, target pfs.Path, err error) {
-	if kind := pfs.KindOf(err); (kind == pfs.Canceled || kind == pfs.Unavailable) && v.ended() {
-		return
-	}
-	v.mu.Lock()
-	if v.first == nil {
-		v.first = err
-	}
-	v.mu.Unlock()
-	v.j.count.failed.Add(1)
-	v.j.emit(Event{Kind: Failed, Path: path, Target: target, Err: err})
-	if v.j.hopeless(err) || pfs.KindOf(err) == pfs.Unauthenticated {
-		v.cancel(err)
-	}
-}
-
-// guard runs do, the work on two entries. A panic counts as their failure.
-func (v *verifier) guard(t *twins, do func()) {
-	err := pfs.Guard("transfer.Verify", t.nameA, func() error {
-		do()
-		return nil
-	})
-	if err != nil {
-		v.fail(t.nameA, t.nameB, err)
-	}
 }
 
 // compare compares two entries, files in a goroutine of their own.
@@ -128,19 +87,19 @@ func (v *verifier) compare(ctx context.Context, t *twins) {
 	case isDir && v.walkers.TryAcquire(1):
 		v.dirs.Go(func() {
 			defer v.walkers.Release(1)
-			v.guard(t, func() { v.compareDirs(ctx, t) })
+			v.guard(t.nameA, t.nameB, func() { v.compareDirs(ctx, t) })
 		})
 	case isDir:
 		v.compareDirs(ctx, t)
 	case t.infoA.IsLink():
 		v.compareLinks(t)
 	case isSpecial(t.infoA):
-		v.omitted(t, Special)
+		v.omitted(t.nameA, t.nameB, Special)
 	case t.infoA.Size != t.infoB.Size:
 		v.different(t, "%d bytes and %d bytes", t.infoA.Size, t.infoB.Size)
 	default:
 		v.files.Go(func() error {
-			v.guard(t, func() { v.compareFiles(ctx, t) })
+			v.guard(t.nameA, t.nameB, func() { v.compareFiles(ctx, t) })
 			return nil
 		})
 	}
@@ -148,12 +107,6 @@ func (v *verifier) compare(ctx context.Context, t *twins) {
 
 // isSpecial reports whether info describes a device, socket or pipe.
 func isSpecial(info pfs.Info) bool { return !info.IsDir() && !info.IsLink() && !info.IsRegular() }
-
-// omitted reports an entry that is not compared.
-func (v *verifier) omitted(t *twins, why Reason) {
-	v.j.count.omitted.Add(1)
-	v.j.emit(Event{Kind: Skipped, Path: t.nameA, Target: t.nameB, Reason: why})
-}
 
 // kindOf returns the type of an entry in words.
 func kindOf(info pfs.Info) string {
@@ -215,7 +168,7 @@ func (v *verifier) compareFiles(ctx context.Context, t *twins) {
 		return err
 	})
 	if err := g.Wait(); err != nil {
-		v.fail(t.nameA, t.nameB, err)
+		v.fail(Event{Path: t.nameA, Target: t.nameB, Err: err})
 		return
 	}
 	v.j.count.bytesDone.Add(t.infoA.Size - counted)
@@ -239,13 +192,15 @@ func (v *verifier) digest(ctx context.Context, e End, info pfs.Info, progress fu
 func (v *verifier) compareDirs(ctx context.Context, t *twins) {
 	m := &dirMatcher{
 		a: &listing{j: v.j, end: t.a, name: t.nameA, digests: v.j.opts.Kept}, b: &t.b, names: v.names, room: v.besides,
-		unnamed: func(quoted string) { v.fail(t.nameA, t.nameB, newNameError("transfer.Verify", t.nameA, quoted)) },
+		unnamed: func(quoted string) {
+			v.fail(Event{Path: t.nameA, Target: t.nameB, Err: newNameError("transfer.Verify", t.nameA, quoted)})
+		},
 	}
 	defer m.end()
 	for {
 		entries, err := m.next(ctx)
 		if err != nil {
-			v.fail(t.nameA, t.nameB, err)
+			v.fail(Event{Path: t.nameA, Target: t.nameB, Err: err})
 			return
 		}
 		if entries == nil {
@@ -265,9 +220,11 @@ func (v *verifier) compareDirs(ctx context.Context, t *twins) {
 	err := v.j.extras(ctx, t.a, t.b, func(info pfs.Info) error {
 		v.extra(t, info)
 		return pfs.CheckContext(ctx, "transfer.Verify", t.b.Path)
-	}, func(quoted string) { v.fail(t.nameA, t.nameB, newNameError("transfer.Verify", t.nameB, quoted)) })
+	}, func(quoted string) {
+		v.fail(Event{Path: t.nameA, Target: t.nameB, Err: newNameError("transfer.Verify", t.nameB, quoted)})
+	})
 	if err != nil {
-		v.fail(t.nameA, t.nameB, err)
+		v.fail(Event{Path: t.nameA, Target: t.nameB, Err: err})
 	}
 }
 
@@ -282,16 +239,16 @@ func (v *verifier) entry(ctx context.Context, t *twins, e entry) *twins {
 		return nil
 	}
 	if err := v.follow(ctx, sub, e.exists); err != nil {
-		v.fail(sub.nameA, sub.nameB, err)
+		v.fail(Event{Path: sub.nameA, Target: sub.nameB, Err: err})
 		return nil
 	}
 	sub.choice = v.j.filter.choose(t.choice, sub.rel, sub.infoA.IsDir())
 	switch {
 	case sub.choice == excluded, sub.choice == open && !sub.infoA.IsDir():
 	case sub.infoA.IsLink() && v.j.opts.Links == SkipLinks:
-		v.omitted(sub, Link)
+		v.omitted(sub.nameA, sub.nameB, Link)
 	case isSpecial(sub.infoA) && (!e.exists || isSpecial(sub.infoB)):
-		v.omitted(sub, Special) // no copy makes one
+		v.omitted(sub.nameA, sub.nameB, Special) // no copy makes one
 	case !e.exists && sub.choice == taken:
 		v.j.count.missing.Add(1)
 		v.j.emit(Event{Kind: Missing, Path: sub.nameA, Target: sub.nameB, Size: sub.infoA.Size, IsDir: sub.infoA.IsDir()})
