@@ -144,7 +144,7 @@ func parseMode(text string) (modeChange, error) {
 	if text != "" && strings.Trim(text, "0123456789") == "" {
 		bits, err := strconv.ParseUint(text, 8, 32)
 		if err != nil || bits > 0o777 {
-			return nil, cliargs.Usagef("mode %q: an octal number up to 777 is needed", text)
+			return nil, cliargs.Usagef("mode %s: an octal number up to 777 is needed", text)
 		}
 		return func(pfs.Info) fs.FileMode { return fs.FileMode(bits) }, nil
 	}
