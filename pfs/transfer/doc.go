@@ -59,7 +59,8 @@
 //	ahead                            totals, counted ahead of the walk
 //	walk, listing, resolve, links,   finding the files to copy
 //	filter
-//	dirmatch, besides, same, names   finding the files that the target already has
+//	dirmatch, besides, names,        finding the files that the target already has
+//	decide, comparedigests
 //	directory, makedirs, mirror      directories: creating them, setting times, deleting extra entries
 //	batch                            many small files in few requests, also within one file system
 //	noroom                           files that are skipped because smaller ones did not fit

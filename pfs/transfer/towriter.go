@@ -21,7 +21,7 @@ func (j *Job) ToWriter(ctx context.Context, source End, w io.Writer, offset, len
 	name := source.Path
 	f, err := j.openFile(ctx, source, name)
 	if err != nil {
-		source, f, err = j.openLink(ctx, source, err)
+		source, f, err = j.openLink(ctx, source, err) // the store may not follow links
 	}
 	if err != nil {
 		return 0, err
@@ -66,8 +66,9 @@ func (j *Job) openFile(ctx context.Context, e End, name pfs.Path) (f pfs.File, e
 	return f, err
 }
 
-// openLink opens the file that e leads to, after err, that of opening e itself: some
-// stores follow no links, and others do not say where one leads to nothing.
+// openLink opens the target of the link e, which could not be opened itself because of err. If e is
+// no link, openLink returns err. A store that follows no links answers Symlink; one that does
+// answers NotExist for a link to nothing, and openLink finds out what is missing.
 func (j *Job) openLink(ctx context.Context, e End, err error) (End, pfs.File, error) {
 	switch {
 	case errors.Is(err, pfs.Symlink):
