@@ -36,7 +36,7 @@ type page struct {
 func (s *server) OpenDir(cancel <-chan struct{}, in *raw.OpenIn, out *raw.OpenOut) raw.Status {
 	n := s.tree.get(in.NodeId)
 	s.tree.mu.Lock()
-	mtime := n.mtime
+	mtime := n.asDir.mtime
 	s.tree.mu.Unlock()
 	if !mtime.IsZero() && time.Since(mtime) > settled {
 		// The kernel compares the time of the directory before it uses them.

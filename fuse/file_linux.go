@@ -23,7 +23,7 @@ type openFile struct {
 
 	mu     sync.RWMutex // guards the following
 	file   pfs.File     // nil if handle is not
-	writes uint64       // of node, when file was opened
+	writes uint32       // of node, when file was opened
 
 	appends bool        // the store has no random writes; a Sync completes what was written
 	pending atomic.Bool // something was written since the last Sync
@@ -93,7 +93,7 @@ func (s *server) writer(ctx context.Context, n *node, name pfs.Path, h pfs.Handl
 	dir := n.name.parent
 	var can pfs.Capabilities
 	if dir != nil {
-		can = dir.can
+		can = dir.asDir.can
 	}
 	s.tree.mu.Unlock()
 	if can == 0 {
@@ -103,7 +103,7 @@ func (s *server) writer(ctx context.Context, n *node, name pfs.Path, h pfs.Handl
 		}
 		if dir != nil {
 			s.tree.mu.Lock()
-			dir.can = can
+			dir.asDir.can = can
 			s.tree.mu.Unlock()
 		}
 	}
@@ -141,19 +141,19 @@ func (s *server) openToRead(ctx context.Context, n *node, name pfs.Path, out *ra
 // node.
 func (s *server) admit(o *openFile, info pfs.Info) (keep, same bool) {
 	s.tree.mu.Lock()
-	n := o.node
-	mixed := n.version != "" && n.version != info.Version && len(n.open) > 0 && (s.opts.ReadOnly || !n.hasID)
+	n, version := o.node, versionOf(info)
+	mixed := n.version != 0 && n.version != version && len(n.opens()) > 0 && (s.opts.ReadOnly || !n.hasID)
 	if !n.is(info) || mixed {
 		s.tree.mu.Unlock()
 		s.tree.detach(n)
 		return false, false
 	}
 	defer s.tree.mu.Unlock()
-	keep = info.Version != "" && n.version == info.Version
+	keep = version != 0 && n.version == version
 	if n.writes == o.writes {
-		n.version = info.Version
+		n.version = version
 	}
-	n.open = append(n.open, o)
+	n.addOpen(o)
 	return keep, true
 }
 
@@ -282,8 +282,8 @@ func (o *openFile) refresh(ctx context.Context, s *server, conflict bool) bool {
 func (s *server) settle(ctx context.Context, dir *node, base string) {
 	s.tree.mu.Lock()
 	var open []*openFile
-	if n := dir.children[base]; n != nil {
-		open = slices.Clone(n.open)
+	if n := dir.asDir.children[base]; n != nil {
+		open = slices.Clone(n.opens())
 	}
 	s.tree.mu.Unlock()
 	for _, o := range open {

@@ -65,7 +65,7 @@ func Mount(ctx context.Context, fsys pfs.FileSystem, dir string, opts Options) (
 	kernel, err := raw.NewServer(s, dir, s.mountOptions())
 	if err != nil {
 		s.stop()
-		return nil, pfs.Errorf("fuse.Mount", "", kindOf(err), "mount %s: %w", dir, err)
+		return nil, pfs.Errorf("fuse.Mount", "", kindOf(err), "mount %s: %s", dir, strings.TrimSpace(err.Error()))
 	}
 	m := &Mounted{dir: dir, done: make(chan struct{})}
 	go func() {
@@ -145,8 +145,6 @@ const patience = 5 * time.Second
 // kindOf classifies an error of the system.
 func kindOf(err error) pfs.Kind {
 	switch {
-	case errors.Is(err, syscall.EBUSY):
-		return pfs.Conflict
 	case errors.Is(err, syscall.EPERM):
 		return pfs.Permission
 	}
@@ -263,7 +261,7 @@ func unmount(dir string, lazily bool) error {
 	case err == nil:
 		return nil
 	case errors.Is(err, syscall.EBUSY):
-		return pfs.Errorf(op, "", pfs.Conflict, "%s is in use: end the programs that have files open in it or work in it (fuser -vm %s)", dir, dir)
+		return pfs.Errorf(op, "", pfs.Unavailable, "%s is in use: end the programs that have files open in it or work in it (fuser -vm %s)", dir, dir)
 	}
 	return pfs.Errorf(op, "", kindOf(err), "unmount %s: %w", dir, err)
 }

@@ -60,7 +60,7 @@ func (s *server) made(ctx context.Context, out *raw.EntryOut, dir *node, base st
 func (s *server) own(dir *node, h *raw.InHeader, mode fs.FileMode, set func(pfs.AttrMask, pfs.Attrs) error) error {
 	const special = fs.ModeSetuid | fs.ModeSetgid | fs.ModeSticky
 	s.tree.mu.Lock()
-	shared, gid := dir.mode&fs.ModeSetgid != 0, dir.gid
+	shared, gid := dir.asDir.mode&fs.ModeSetgid != 0, dir.asDir.gid
 	s.tree.mu.Unlock()
 	if !shared {
 		gid = h.Gid

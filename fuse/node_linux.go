@@ -20,26 +20,73 @@ type tree struct {
 	last   uint64           // number of the newest node; numbers are not used twice
 }
 
-// node is a file or directory that the kernel knows.
+// node is a file or directory that the kernel knows. There may be millions, so what only some need is
+// kept apart.
 type node struct {
-	num    uint64
-	ino    uint64
-	hasID  bool        // ino is Info.ID
-	kind   fs.FileMode // its type
-	mode   fs.FileMode // as last seen
-	gid    uint32      // as last seen
-	mtime  time.Time   // of a directory, as last seen
-	target string      // of a link
+	num     uint64
+	ino     uint64
+	version uint64 // of the pages that the kernel may hold, a number of versionOf; 0 if unknown
+	refs    uint32 // lookups that the kernel has not forgotten
+	writes  uint32 // through this mount
+	kind    fs.FileMode
+	hasID   bool      // ino is Info.ID
+	name    link      // the zero link if the node has no name any more
+	asDir   *dirState // nil unless it is a directory
+	extra   *extra    // nil if there is nothing in it
+}
 
-	refs     uint64 // lookups that the kernel has not forgotten
-	name     link   // the zero link if the node has no name any more
-	more     []link // further names
+// dirState is what is known of a directory.
+type dirState struct {
 	children map[string]*node
+	mode     fs.FileMode      // as last seen
+	gid      uint32           // as last seen
+	mtime    time.Time        // as last seen
+	can      pfs.Capabilities // 0 before the first request
+}
 
-	open    []*openFile
-	version string           // of the pages that the kernel may hold; empty if unknown
-	writes  uint64           // through this mount
-	can     pfs.Capabilities // of a directory, 0 before the first request
+// extra is what few nodes have.
+type extra struct {
+	target string // of a link
+	more   []link // further names
+	open   []*openFile
+}
+
+// rare returns the extra of n, which it makes if there is none.
+func (n *node) rare() *extra {
+	if n.extra == nil {
+		n.extra = &extra{}
+	}
+	return n.extra
+}
+
+// tidy drops an extra that is empty.
+func (n *node) tidy() {
+	if e := n.extra; e != nil && e.target == "" && len(e.more) == 0 && len(e.open) == 0 {
+		n.extra = nil
+	}
+}
+
+// opens returns the open files of n.
+func (n *node) opens() []*openFile {
+	if n.extra == nil {
+		return nil
+	}
+	return n.extra.open
+}
+
+// versionOf returns a number for the version of info, 0 if it has none.
+func versionOf(info pfs.Info) uint64 {
+	if info.Version == "" {
+		return 0
+	}
+	return hash(info.Version)
+}
+
+// hash returns a number above 1.
+func hash(s string) uint64 {
+	h := fnv.New64a()
+	h.Write([]byte(s))
+	return max(2, h.Sum64())
 }
 
 // link is one name of a node.
@@ -58,7 +105,13 @@ func newTree(info pfs.Info) *tree {
 
 // identify records what distinguishes the file of n, found at name, from others.
 func (n *node) identify(name pfs.Path, info pfs.Info) {
-	n.ino, n.hasID, n.kind, n.target = inode(name, info), info.ID != 0, info.Mode.Type(), info.Target
+	n.ino, n.hasID, n.kind = inode(name, info), info.ID != 0, info.Mode.Type()
+	if info.IsDir() {
+		n.asDir = &dirState{}
+	}
+	if info.Target != "" {
+		n.rare().target = info.Target
+	}
 }
 
 // inode returns the inode number of the file at name.
@@ -66,21 +119,19 @@ func inode(name pfs.Path, info pfs.Info) uint64 {
 	if info.ID != 0 {
 		return info.ID
 	}
-	h := fnv.New64a()
-	h.Write([]byte(name))
-	return max(2, h.Sum64())
+	return hash(string(name))
 }
 
 // is reports whether info describes the file of n.
 func (n *node) is(info pfs.Info) bool {
-	return n.kind == info.Mode.Type() && (n.target == info.Target || info.Target == "") && (!n.hasID || info.ID == 0 || n.ino == info.ID)
+	sameTarget := info.Target == "" || n.extra != nil && n.extra.target == info.Target
+	return n.kind == info.Mode.Type() && sameTarget && (!n.hasID || info.ID == 0 || n.ino == info.ID)
 }
 
-// see notes attributes that the tree needs.
+// see notes attributes of a directory that the tree needs.
 func (n *node) see(info pfs.Info) {
-	n.mode, n.gid = info.Mode, info.GID
-	if info.IsDir() {
-		n.mtime = info.ModTime
+	if n.asDir != nil {
+		n.asDir.mode, n.asDir.gid, n.asDir.mtime = info.Mode, info.GID, info.ModTime
 	}
 }
 
@@ -122,7 +173,7 @@ func (t *tree) pathOf(n *node) (pfs.Path, bool) {
 func (t *tree) enter(dir *node, base string, info pfs.Info) *node {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	n := dir.children[base]
+	n := dir.asDir.children[base]
 	if n != nil && !n.is(info) {
 		t.unname(dir, base)
 		n = nil
@@ -140,7 +191,10 @@ func (t *tree) enter(dir *node, base string, info pfs.Info) *node {
 		t.last++
 		n = &node{num: t.last, name: link{dir, base}}
 		t.nodes[n.num] = n
-		at, _ := t.pathOf(n)
+		var at pfs.Path
+		if info.ID == 0 {
+			at, _ = t.pathOf(n)
+		}
 		n.identify(at, info)
 		dir.setChild(base, n)
 	}
@@ -161,34 +215,35 @@ func (n *node) addName(l link) {
 	if n.name.parent == nil {
 		n.name = l
 	} else {
-		n.more = append(n.more, l)
+		n.rare().more = append(n.rare().more, l)
 	}
 	l.parent.setChild(l.base, n)
 }
 
 func (n *node) setChild(base string, child *node) {
-	if n.children == nil {
-		n.children = map[string]*node{}
+	if n.asDir.children == nil {
+		n.asDir.children = map[string]*node{}
 	}
-	n.children[base] = child
+	n.asDir.children[base] = child
 }
 
 // unname removes the name base in dir from the tree.
 func (t *tree) unname(dir *node, base string) {
-	n := dir.children[base]
+	n := dir.asDir.children[base]
 	if n == nil {
 		return
 	}
-	delete(dir.children, base)
+	delete(dir.asDir.children, base)
 	gone := link{dir, base}
 	if n.name == gone {
 		n.name = link{}
-		if last := len(n.more) - 1; last >= 0 {
-			n.name, n.more = n.more[last], n.more[:last]
+		if e := n.extra; e != nil && len(e.more) > 0 {
+			n.name, e.more = e.more[0], e.more[1:]
 		}
 	} else {
-		n.more = slices.DeleteFunc(n.more, func(l link) bool { return l == gone })
+		n.extra.more = slices.DeleteFunc(n.extra.more, func(l link) bool { return l == gone })
 	}
+	n.tidy()
 	t.drop(n)
 	t.drop(dir)
 }
@@ -216,7 +271,7 @@ func (t *tree) detach(n *node) {
 func (t *tree) rename(dir *node, base string, newDir *node, newBase string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	n := dir.children[base]
+	n := dir.asDir.children[base]
 	t.unname(newDir, newBase)
 	if n == nil {
 		return
@@ -235,24 +290,28 @@ func (t *tree) forget(num, count uint64) {
 	if n == nil {
 		return
 	}
-	n.refs -= min(n.refs, count)
+	n.refs -= uint32(min(uint64(n.refs), count))
 	t.drop(n)
 }
 
 // drop removes n from the tree if it is not in use.
 func (t *tree) drop(n *node) {
-	if n == t.root || n.refs > 0 || len(n.children) > 0 || len(n.open) > 0 {
+	if n == t.root || n.refs > 0 || len(n.opens()) > 0 || n.asDir != nil && len(n.asDir.children) > 0 {
 		return
 	}
 	delete(t.nodes, n.num)
 	if t.linked[n.ino] == n {
 		delete(t.linked, n.ino)
 	}
-	names := append(n.more, n.name)
-	n.name, n.more = link{}, nil
+	names := []link{n.name}
+	if n.extra != nil {
+		names = append(names, n.extra.more...)
+		n.extra.more = nil
+	}
+	n.name = link{}
 	for _, l := range names {
-		if l.parent != nil && l.parent.children[l.base] == n {
-			delete(l.parent.children, l.base)
+		if l.parent != nil && l.parent.asDir.children[l.base] == n {
+			delete(l.parent.asDir.children, l.base)
 			t.drop(l.parent)
 		}
 	}
@@ -262,13 +321,17 @@ func (t *tree) drop(n *node) {
 func (t *tree) opened(o *openFile) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	o.node.open = append(o.node.open, o)
+	o.node.addOpen(o)
 }
+
+func (n *node) addOpen(o *openFile) { n.rare().open = append(n.rare().open, o) }
 
 func (t *tree) released(o *openFile) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	o.node.open = slices.DeleteFunc(o.node.open, func(other *openFile) bool { return other == o })
+	e := o.node.rare()
+	e.open = slices.DeleteFunc(e.open, func(other *openFile) bool { return other == o })
+	o.node.tidy()
 	t.drop(o.node)
 }
 
@@ -277,14 +340,14 @@ func (t *tree) wrote(n *node) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	n.writes++
-	n.version = ""
+	n.version = 0
 }
 
 // anyOpen returns an open file of n that fits, or nil.
 func (t *tree) anyOpen(n *node, fits func(o *openFile) bool) *openFile {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	for _, o := range n.open {
+	for _, o := range n.opens() {
 		if fits(o) {
 			return o
 		}

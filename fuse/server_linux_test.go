@@ -326,7 +326,7 @@ func TestMountPoint(t *testing.T) {
 	}
 	f, err := os.Create(dir + "/f")
 	must(t, err)
-	if err := Unmount(dir); pfs.KindOf(err) != pfs.Conflict {
+	if err := Unmount(dir); pfs.KindOf(err) != pfs.Unavailable {
 		t.Errorf("unmount while in use: %v", err)
 	}
 	must(t, f.Close())
@@ -363,8 +363,11 @@ func TestForget(t *testing.T) {
 	}
 	tr.forget(d.num, 1)
 	tr.forget(f.num, 2)
-	if len(tr.nodes) != 1 || len(tr.linked) != 0 || len(tr.root.children) != 0 {
-		t.Errorf("%d nodes, %d linked, children %v", len(tr.nodes), len(tr.linked), tr.root.children)
+	if f.extra != nil {
+		t.Error("a file of one name that is not open has an extra")
+	}
+	if len(tr.nodes) != 1 || len(tr.linked) != 0 || len(tr.root.asDir.children) != 0 {
+		t.Errorf("%d nodes, %d linked, children %v", len(tr.nodes), len(tr.linked), tr.root.asDir.children)
 	}
 }
 

@@ -123,7 +123,7 @@ func Umount(a *app.App) *cli.Command {
 		Summary:  "end a mount",
 		Text:     `Ends the mount at MOUNTPOINT, and waits for the process that served it. A mount that is in use stays.`,
 		Examples: []string{"paddlectl umount ~/pfs"},
-		Exits:    []cliio.Code{cliio.NotFound, cliio.Denied, cliio.Exists, cliio.Unavailable},
+		Exits:    []cliio.Code{cliio.NotFound, cliio.Denied, cliio.Unavailable},
 		Run:      func(_ context.Context, operands []string) error { return fuse.Unmount(operands[0]) },
 	})
 }

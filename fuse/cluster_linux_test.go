@@ -1,0 +1,66 @@
+package fuse
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"syscall"
+	"testing"
+
+	"github.com/paddlecloud/pfs/internal/testbed"
+	"github.com/paddlecloud/pfs/pfs/hdfsfs"
+)
+
+// TestHDFS: on HDFS, programs that write from start to end work, and what they wrote is there when
+// they have closed it. Others get an error.
+func TestHDFS(t *testing.T) {
+	needFuse(t)
+	c := testbed.HDFS(t)
+	store, err := hdfsfs.New(t.Context(), hdfsfs.Options{
+		NameNodes: c.NameNodes, WebHDFS: c.WebHDFS, Root: c.Scratch(t), User: c.Superuser, BlockSize: 1 << 20,
+	})
+	must(t, err)
+	t.Cleanup(func() { store.Close() })
+	dir := mount(t, store, Options{Squash: true})
+
+	must(t, os.WriteFile(dir+"/tmp", large(), 0o640)) // as programs save: write a temporary, rename it
+	must(t, os.WriteFile(dir+"/saved", []byte("old"), 0o644))
+	must(t, os.Rename(dir+"/tmp", dir+"/saved"))
+	if b, err := os.ReadFile(dir + "/saved"); !bytes.Equal(b, large()) || err != nil {
+		t.Errorf("%d bytes were saved, %v", len(b), err)
+	}
+	_, err = write(dir+"/log", os.O_CREATE|os.O_APPEND, "one\n")
+	must(t, err)
+	_, err = write(dir+"/log", os.O_APPEND, "two\n")
+	must(t, err)
+	if b, err := read(dir + "/log"); b != "one\ntwo\n" || err != nil {
+		t.Errorf("the log is %q, %v", b, err)
+	}
+	_, err = write(dir+"/log", os.O_TRUNC, "new")
+	must(t, err)
+	if b, err := read(dir + "/log"); b != "new" || err != nil {
+		t.Errorf("after truncation: %q, %v", b, err)
+	}
+	if _, err := write(dir+"/saved", 0, "x"); !errors.Is(err, syscall.EOPNOTSUPP) {
+		t.Errorf("a random write: %v", err)
+	}
+	must(t, os.Mkdir(dir+"/d", 0o750))
+	must(t, os.Rename(dir+"/log", dir+"/d/log"))
+	must(t, os.Chmod(dir+"/d/log", 0o600))
+	if info, err := os.Stat(dir + "/d/log"); err != nil || info.Mode() != 0o600 || info.Size() != 3 {
+		t.Errorf("%v, %v", info, err)
+	}
+	must(t, syscall.Setxattr(dir+"/saved", "user.a", []byte("v"), 0))
+	for what, err := range map[string]error{
+		"symlink": os.Symlink("x", dir+"/s"), "link": os.Link(dir+"/saved", dir+"/l"), "fifo": syscall.Mkfifo(dir+"/p", 0o600),
+	} {
+		if !errors.Is(err, syscall.EOPNOTSUPP) {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+	must(t, os.RemoveAll(dir+"/d"))
+	if all, err := allBelow(dir); err != nil || all != fmt.Sprintf(" d--------- 0\n/saved ---------- %d", len(large())) {
+		t.Errorf("in the end there is\n%v, %v", all, err)
+	}
+}
