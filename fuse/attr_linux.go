@@ -29,6 +29,7 @@ func (s *server) fill(out *raw.Attr, n *node, info pfs.Info) {
 		Rdev:    uint32(info.Device),
 		Blksize: blockSize,
 	}
+	n.shown = sumOf(info)
 	if out.Nlink == 0 && n.name.parent != nil || n == s.tree.root {
 		out.Nlink = max(1, out.Nlink)
 	}

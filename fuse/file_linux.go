@@ -58,8 +58,20 @@ func (s *server) Open(cancel <-chan struct{}, in *raw.OpenIn, out *raw.OpenOut) 
 		return s.status(err)
 	}
 	s.tree.wrote(n)
+	s.renew(n, info)
 	out.Fh = s.add(o)
 	return raw.OK
+}
+
+// renew makes the kernel ask for the attributes of n, which was opened, if it knows others than info.
+// Else it would read only up to the old end of the file.
+func (s *server) renew(n *node, info pfs.Info) {
+	s.tree.mu.Lock()
+	changed := n.shown != sumOf(info)
+	s.tree.mu.Unlock()
+	if changed {
+		s.kernel.InodeNotify(n.num, -1, 0)
+	}
 }
 
 // handleFlags converts the flags of open(2), for changes.
@@ -131,6 +143,7 @@ func (s *server) openToRead(ctx context.Context, n *node, name pfs.Path, out *ra
 	if keep {
 		out.OpenFlags |= raw.FOPEN_KEEP_CACHE
 	}
+	s.renew(n, info)
 	out.Fh = s.add(o)
 	return raw.OK
 }

@@ -29,6 +29,7 @@ type node struct {
 	refs    uint32 // lookups that the kernel has not forgotten
 	writes  uint32 // through this mount
 	kind    fs.FileMode
+	shown   uint32    // the size and time that the kernel was told last, as sumOf has them
 	hasID   bool      // ino is Info.ID
 	name    link      // the zero link if the node has no name any more
 	asDir   *dirState // nil unless it is a directory
@@ -80,6 +81,12 @@ func versionOf(info pfs.Info) uint64 {
 		return 0
 	}
 	return hash(info.Version)
+}
+
+// sumOf returns a number for the size and time of a file.
+func sumOf(info pfs.Info) uint32 {
+	sum := uint64(info.Size)*0x9e3779b97f4a7c15 ^ uint64(info.ModTime.UnixNano())*0xc2b2ae3d27d4eb4f
+	return uint32(sum >> 32)
 }
 
 // hash returns a number above 1.

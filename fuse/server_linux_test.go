@@ -1,6 +1,7 @@
 package fuse
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -193,28 +194,52 @@ func TestReplaced(t *testing.T) {
 	}
 }
 
-// TestCloseToOpen checks that a mount sees files closed through another one.
+// TestCloseToOpen checks that an open sees what was closed through another mount, although names and
+// attributes are cached.
 func TestCloseToOpen(t *testing.T) {
 	eachStore(t, func(t *testing.T, fsys pfs.FileSystem) {
-		opts := Options{Timeout: 10 * time.Millisecond}
-		a, b := mount(t, fsys, opts), mount(t, fsys, opts)
-		for i := range 5 {
-			want := strings.Repeat(fmt.Sprint(i), 5000+i)
-			must(t, os.WriteFile(a+"/f", []byte(want), 0o644))
-			time.Sleep(2 * opts.Timeout)
-			if got, err := os.ReadFile(b + "/f"); string(got) != want || err != nil {
-				t.Errorf("round %d: %d bytes, %.5q..., %v", i, len(got), got, err)
+		a, b := mount(t, fsys, Options{Timeout: time.Hour}), mount(t, fsys, Options{Timeout: time.Hour})
+		for i, how := range []func(name string, data []byte) error{
+			func(name string, data []byte) error { return os.WriteFile(name, data, 0o644) },
+			func(name string, data []byte) error { return os.WriteFile(name, data, 0o644) },
+			func(name string, data []byte) error { // another file
+				return errors.Join(os.WriteFile(name+".new", data, 0o644), os.Rename(name+".new", name))
+			},
+			func(name string, data []byte) error { _, err := write(name, os.O_APPEND, "more"); return err },
+		} {
+			must(t, how(a+"/f", []byte(strings.Repeat(fmt.Sprint(i), 5000+1000*i))))
+			want, err := os.ReadFile(a + "/f")
+			must(t, err)
+			_, _ = os.Stat(b + "/f") // caches the old size
+			f, err := os.Open(b + "/f")
+			must(t, err)
+			got := make([]byte, 2*len(want))
+			n, err := f.Read(got)
+			if info, _ := f.Stat(); !bytes.Equal(got[:n], want) || err != nil || info.Size() != int64(len(want)) {
+				t.Errorf("round %d: %d bytes, %.5q..., %v, size %d; want %d, %.5q...", i, n, got, err, info.Size(), len(want), want)
 			}
-		}
-		must(t, os.Rename(a+"/f", a+"/g"))
-		time.Sleep(2 * opts.Timeout)
-		if _, err := os.Stat(b + "/f"); !errors.Is(err, os.ErrNotExist) {
-			t.Errorf("the old name: %v", err)
-		}
-		if _, err := os.Stat(b + "/g"); err != nil {
-			t.Error(err)
+			must(t, f.Close())
 		}
 	})
+}
+
+// TestTimeout checks that names, and that there are none, are cached for Timeout and no longer.
+func TestTimeout(t *testing.T) {
+	store := memfs.New(memfs.Options{})
+	const timeout = 30 * time.Millisecond
+	dir := mount(t, store, Options{Timeout: timeout})
+	for range 3 {
+		if _, err := os.Stat(dir + "/f"); !errors.Is(err, os.ErrNotExist) {
+			t.Errorf("no file: %v", err)
+		}
+		pfstest.WriteFile(t, store, "/f", []byte("x"))
+		time.Sleep(2 * timeout)
+		if _, err := os.Stat(dir + "/f"); err != nil {
+			t.Error(err)
+		}
+		must(t, store.Remove(t.Context(), "/f"))
+		time.Sleep(2 * timeout)
+	}
 }
 
 func TestReadOnly(t *testing.T) {

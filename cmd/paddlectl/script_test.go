@@ -16,6 +16,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/paddlecloud/pfs/fuse"
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
@@ -52,6 +53,7 @@ func TestScripts(t *testing.T) {
 			e.Setenv("PADDLE_CONFIG", filepath.Join(e.WorkDir, ".paddle", "config"))
 			e.Setenv("GOLDEN", golden)
 			e.Setenv("XDG_CACHE_HOME", filepath.Join(e.WorkDir, ".cache"))
+			e.Defer(func() { unmountBelow(e.WorkDir) })
 			e.Setenv("GORACE", "atexit_sleep_ms=0") // else a second for each command, under -race
 			return os.WriteFile(filepath.Join(e.WorkDir, ".password"), []byte(password+"\n"), 0o600)
 		},
@@ -273,6 +275,16 @@ func canMount(t *testing.T) (bool, error) {
 		return false, err
 	}
 	return err == nil, nil
+}
+
+// unmountBelow ends mounts that a failed script has left.
+func unmountBelow(dir string) {
+	mounts, _ := fuse.Mounts() // none, where there is no FUSE
+	for _, m := range mounts {
+		if strings.HasPrefix(m.MountPoint, dir) {
+			exec.Command("umount", "-l", m.MountPoint).Run()
+		}
+	}
 }
 
 func mountSmall(dir, size string) (unmount func(), err error) {
