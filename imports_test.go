@@ -39,6 +39,7 @@ var allowed = map[string][]string{
 	"pfs/rofs":      {"pfs"},
 	"pfs/permfs":    {"pfs"},
 	"pfs/linkfs":    {"pfs"},
+	"pfs/cachefs":   {"pfs", "pfs/digest"},
 	"pfs/namespace": {"pfs", "pfs/auth", "pfs/permfs", "pfs/linkfs"},
 
 	"pfs/transfer": {"pfs", "pfs/digest", "pfs/retry", "internal/tempfile"},
@@ -97,7 +98,7 @@ var modules = map[string][]string{
 	"google.golang.org/protobuf":       {"pfs/hdfsfs", "recordio/convert"},
 	"github.com/hanwen/go-fuse/v2":     {"fuse"},
 	"github.com/spf13/afero":           {"pfs/aferofs"},
-	"golang.org/x/sys":                 {"pfs/auth", "pfs/localfs"},
+	"golang.org/x/sys":                 {"pfs/auth", "pfs/cachefs", "pfs/localfs"},
 	"github.com/zeebo/blake3":          {"pfs/digest"},
 	"github.com/zeebo/xxh3":            {"pfs/dataset", "pfs/digest", "pfs/wire"},
 	"golang.org/x/sync":                {"pfs/cephfs", "pfs/server", "pfs/transfer"},

@@ -99,6 +99,10 @@ type Hooks struct {
 	// Paths passes the operations on several paths. nil means PathsOp.Each.
 	Paths PathsInterceptor
 
+	// Open opens the file name of fsys, instead of fsys.Open. The caller gets the File as it
+	// is, so that a decorator can add methods to it.
+	Open func(ctx context.Context, fsys FileSystem, name Path) (File, error)
+
 	// Handle may refuse an OpenHandle.
 	Handle func(name Path, flags OpenFlags) error
 
@@ -262,6 +266,10 @@ func renamed(err error, inner, outer Path) error {
 
 func (l *Layer) Open(ctx context.Context, name Path) (f File, err error) {
 	err = l.one(ctx, "pfs.Open", Read, name, func(fsys FileSystem, p Path) error {
+		if l.hooks.Open != nil {
+			f, err = l.hooks.Open(ctx, fsys, p)
+			return err
+		}
 		g, err := fsys.Open(ctx, p)
 		if err == nil {
 			f = layerFile{g, p, name}

@@ -1,0 +1,207 @@
+package cachefs
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/paddlecloud/pfs/pfs"
+	"github.com/paddlecloud/pfs/pfs/digest"
+)
+
+const (
+	magic      = "pfscache"
+	headerSize = 64
+	sumSize    = int64(len(pfs.LeafDigest{}))
+
+	dataSuffix, indexSuffix = ".data", ".index"
+)
+
+// header begins an index. It binds the index to its data file, in case only one of them was
+// removed by others.
+type header struct {
+	size int64
+	data fileID
+	boot bootID // when every block in the index was known to be right
+}
+
+// bootID identifies a run of the system.
+type bootID [16]byte
+
+func (h header) encode() []byte {
+	p := append(make([]byte, 0, headerSize), magic...)
+	p = binary.LittleEndian.AppendUint64(p, uint64(h.size))
+	p = binary.LittleEndian.AppendUint64(p, h.data.inode)
+	p = binary.LittleEndian.AppendUint64(p, uint64(h.data.born))
+	p = append(p, h.boot[:]...)
+	sum := digest.Leaf(p)
+	return append(p, sum[:]...)
+}
+
+// decodeHeader returns false for anything that encode did not make.
+func decodeHeader(p []byte) (h header, ok bool) {
+	const sumAt = headerSize - 16
+	if len(p) != headerSize || string(p[:8]) != magic || digest.Leaf(p[:sumAt]) != pfs.LeafDigest(p[sumAt:]) {
+		return h, false
+	}
+	h.size = int64(binary.LittleEndian.Uint64(p[8:]))
+	h.data.inode = binary.LittleEndian.Uint64(p[16:])
+	h.data.born = int64(binary.LittleEndian.Uint64(p[24:]))
+	h.boot = bootID(p[32:48])
+	return h, true
+}
+
+// disk is an open file of the cache. Its data file has a shared lock until close.
+type disk struct {
+	data, index *os.File
+	head        header
+	sums        []pfs.LeafDigest // as the index had them when it was opened; zero if the block is missing
+}
+
+// openDisk opens or makes the file with that path, without suffix, for content of size bytes.
+func openDisk(path string, size int64, boot bootID) (*disk, error) {
+	var err error
+	for range 8 { // against other processes that evict or make the file
+		var k *disk
+		k, err = tryOpenDisk(path, size, boot)
+		switch {
+		case err == nil && k != nil:
+			return k, nil
+		case errors.Is(err, fs.ErrNotExist): // the directory of 1/256 of the files
+			if made := os.Mkdir(filepath.Dir(path), 0o700); made != nil && !errors.Is(made, fs.ErrExist) {
+				return nil, err
+			}
+		case err != nil:
+			return nil, err
+		}
+	}
+	return nil, fmt.Errorf("%s: others change it all the time: %w", path, err)
+}
+
+// tryOpenDisk returns nil and no error if it must be tried again.
+func tryOpenDisk(path string, size int64, boot bootID) (k *disk, err error) {
+	data, err := os.OpenFile(path+dataSuffix, os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	k = &disk{data: data}
+	defer func() {
+		if err != nil || k.index == nil {
+			k.close()
+			k = nil
+		}
+	}()
+	if err := lock(data, false); err != nil {
+		return k, err
+	}
+	is, err := describe(data)
+	switch {
+	case err != nil:
+		return k, err
+	case is.links == 0:
+		return k, nil // evicted meanwhile
+	case is.size != size && is.size != 0:
+		return k, os.Remove(data.Name())
+	case is.size != size:
+		if err := data.Truncate(size); err != nil {
+			return k, err
+		}
+	}
+	if time.Since(is.modified) > time.Minute {
+		now := time.Now() // the time of the last use
+		_ = os.Chtimes(data.Name(), now, now)
+	}
+	return k, k.openIndex(path+indexSuffix, header{size, is.id, boot})
+}
+
+// openIndex opens the index, or makes one with the header fresh. It leaves k.index nil if it must be
+// tried again.
+func (k *disk) openIndex(name string, fresh header) error {
+	index, err := os.OpenFile(name, os.O_RDWR, 0)
+	made := errors.Is(err, fs.ErrNotExist)
+	if made {
+		index, err = os.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
+		if errors.Is(err, fs.ErrExist) {
+			return nil
+		}
+	}
+	if err != nil {
+		return err
+	}
+	p := make([]byte, headerSize+pfs.Leaves(fresh.size)*sumSize)
+	if made {
+		copy(p, fresh.encode())
+		_, err = index.WriteAt(p, 0)
+	} else {
+		_, err = index.ReadAt(p, 0)
+	}
+	head, ok := decodeHeader(p[:headerSize])
+	if err != nil || !ok || head.size != fresh.size || head.data != fresh.data {
+		// Unfinished by a process that has ended, damaged, or of another data file. If a process
+		// still writes to it, only that process's progress is lost.
+		_ = index.Close()
+		if removed := os.Remove(name); removed != nil && !errors.Is(removed, fs.ErrNotExist) {
+			return removed
+		}
+		if made {
+			return err
+		}
+		return nil
+	}
+	k.index, k.head = index, head
+	k.sums = make([]pfs.LeafDigest, pfs.Leaves(head.size))
+	for b := range k.sums {
+		k.sums[b] = pfs.LeafDigest(p[headerSize+int64(b)*sumSize:])
+	}
+	return nil
+}
+
+// sum returns the checksum of a block as the index has it now.
+func (k *disk) sum(b int64) (sum pfs.LeafDigest, err error) {
+	_, err = k.index.ReadAt(sum[:], headerSize+b*sumSize)
+	return sum, err
+}
+
+// fill writes a block and then its checksum.
+func (k *disk) fill(b int64, p []byte, sum pfs.LeafDigest) error {
+	if _, err := k.data.WriteAt(p, b*blockSize); err != nil {
+		return err
+	}
+	_, err := k.index.WriteAt(sum[:], headerSize+b*sumSize)
+	return err
+}
+
+// checked records that every block in the index is right in this run of the system.
+func (k *disk) checked(boot bootID) error {
+	k.head.boot = boot
+	_, err := k.index.WriteAt(k.head.encode(), 0)
+	return err
+}
+
+// remove removes the files. Processes that have them open can still read them.
+func (k *disk) remove() error {
+	return removeFiles(k.data.Name()[:len(k.data.Name())-len(dataSuffix)])
+}
+
+// removeFiles removes the index first: without it, data means nothing.
+func removeFiles(path string) error {
+	if err := os.Remove(path + indexSuffix); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	if err := os.Remove(path + dataSuffix); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
+}
+
+// close closes the files and drops the lock.
+func (k *disk) close() {
+	_ = k.data.Close() // nothing is written behind: a failed write is a block that fails its check
+	if k.index != nil {
+		_ = k.index.Close()
+	}
+}

@@ -1,0 +1,129 @@
+package cachefs
+
+import (
+	"container/list"
+	"context"
+	"sync"
+)
+
+// priority orders requests to the store.
+type priority int
+
+const (
+	demand     priority = iota // a reader waits
+	prefetch                   // a reader will probably want it soon
+	background                 // completes files
+	priorities
+)
+
+// queue grants requests by priority, within a number of requests and a number of bytes.
+type queue struct {
+	most int // requests at a time
+
+	mu      sync.Mutex
+	running int
+	memory  int64 // bytes that are left
+	waiting [priorities]list.List
+}
+
+// ticket is the right to run one request, once granted is closed.
+type ticket struct {
+	bytes   int64
+	granted chan struct{}
+	prio    priority      // guarded by queue.mu
+	elem    *list.Element // nil once granted; guarded by queue.mu
+}
+
+func newQueue(requests int, memory int64) *queue { return &queue{most: requests, memory: memory} }
+
+// limit is how many requests may run when one of priority p starts. Some are kept for demand, so
+// that a reader does not wait for requests that nobody needs yet.
+func (q *queue) limit(p priority) int {
+	switch p {
+	case demand:
+		return q.most
+	case prefetch:
+		return max(1, q.most-q.most/8)
+	}
+	return max(1, q.most/2)
+}
+
+// enter queues a request that needs that much memory.
+func (q *queue) enter(p priority, bytes int64) *ticket {
+	t := &ticket{bytes: bytes, granted: make(chan struct{}), prio: p}
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	t.elem = q.waiting[p].PushBack(t)
+	q.grant()
+	return t
+}
+
+// try is enter that returns nil instead of waiting.
+func (q *queue) try(bytes int64) *ticket {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.running >= q.most || q.memory < bytes {
+		return nil
+	}
+	q.running++
+	q.memory -= bytes
+	return &ticket{bytes: bytes}
+}
+
+// wait returns when t is granted, or ctx's error; then the ticket is void.
+func (q *queue) wait(ctx context.Context, t *ticket) error {
+	select {
+	case <-t.granted:
+		return nil
+	case <-ctx.Done():
+	}
+	q.mu.Lock()
+	if t.elem != nil {
+		q.waiting[t.prio].Remove(t.elem)
+		t.elem = nil
+		q.mu.Unlock()
+		return ctx.Err()
+	}
+	q.mu.Unlock()
+	q.leave(t)
+	return ctx.Err()
+}
+
+// leave ends the request of t.
+func (q *queue) leave(t *ticket) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.running--
+	q.memory += t.bytes
+	q.grant()
+}
+
+// raise gives a waiting request a higher priority.
+func (q *queue) raise(t *ticket, p priority) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if t.elem == nil || t.prio <= p {
+		return
+	}
+	q.waiting[t.prio].Remove(t.elem)
+	t.prio, t.elem = p, q.waiting[p].PushBack(t)
+	q.grant()
+}
+
+// grant starts the requests that may run. The first one that finds no place stops all after it, so
+// that a large one is not passed for ever.
+func (q *queue) grant() {
+	for p := range priorities {
+		for e := q.waiting[p].Front(); e != nil; e = q.waiting[p].Front() {
+			t := e.Value.(*ticket)
+			if q.running >= q.limit(p) || q.memory < t.bytes {
+				return
+			}
+			q.waiting[p].Remove(e)
+			t.elem = nil
+			q.running++
+			q.memory -= t.bytes
+			close(t.granted)
+		}
+	}
+}

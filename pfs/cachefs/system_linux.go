@@ -1,0 +1,60 @@
+package cachefs
+
+import (
+	"os"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// fileID tells a file from every other that has or had its name.
+type fileID struct {
+	inode uint64
+	born  int64 // ns; 0 if the file system does not keep it
+}
+
+// diskFile is the description of an open file.
+type diskFile struct {
+	id    fileID
+	links uint32
+	size  int64
+
+	modified time.Time
+}
+
+// describe returns the description of f.
+func describe(f *os.File) (diskFile, error) {
+	var x unix.Statx_t
+	err := unix.Statx(int(f.Fd()), "", unix.AT_EMPTY_PATH, unix.STATX_BASIC_STATS|unix.STATX_BTIME, &x)
+	return diskFile{
+		id:    fileID{x.Ino, x.Btime.Sec*1e9 + int64(x.Btime.Nsec)},
+		links: x.Nlink, size: int64(x.Size), modified: time.Unix(x.Mtime.Sec, int64(x.Mtime.Nsec)),
+	}, err
+}
+
+// lock locks f, shared or exclusive. An exclusive lock that others prevent is an error at once.
+func lock(f *os.File, exclusive bool) error {
+	how := unix.LOCK_SH
+	if exclusive {
+		how = unix.LOCK_EX | unix.LOCK_NB
+	}
+	for {
+		if err := unix.Flock(int(f.Fd()), how); err != unix.EINTR {
+			return err
+		}
+	}
+}
+
+// blocksOf returns the bytes that a file takes on the disk.
+func blocksOf(info os.FileInfo) int64 { return info.Sys().(*syscall.Stat_t).Blocks * 512 }
+
+// ownerOf returns the user that info's file belongs to.
+func ownerOf(info os.FileInfo) int { return int(info.Sys().(*syscall.Stat_t).Uid) }
+
+// diskSpace returns the size of the disk of dir, and what is free on it, in bytes.
+func diskSpace(dir string) (total, free int64, err error) {
+	var s unix.Statfs_t
+	err = unix.Statfs(dir, &s)
+	return int64(s.Blocks) * s.Bsize, int64(s.Bavail) * s.Bsize, err
+}
