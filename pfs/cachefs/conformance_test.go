@@ -1,19 +1,23 @@
-package cachefs_test
+package cachefs
 
 import (
+	"path/filepath"
 	"testing"
 
 	"github.com/paddlecloud/pfs/pfs"
-	"github.com/paddlecloud/pfs/pfs/cachefs"
 	"github.com/paddlecloud/pfs/pfs/localfs"
 	"github.com/paddlecloud/pfs/pfs/memfs"
 	"github.com/paddlecloud/pfs/pfs/pfstest"
 )
 
-// cache returns fsys with a cache in a new directory.
-func cache(t testing.TB, fsys pfs.FileSystem) pfs.FileSystem {
+// newCache returns fsys with a cache in a new directory. change may change the options.
+func newCache(t testing.TB, fsys pfs.FileSystem, change func(o *Options)) *FS {
 	t.Helper()
-	c, err := cachefs.New(fsys, cachefs.Options{Dirs: []string{t.TempDir()}, Settle: -1})
+	o := Options{Dirs: []string{filepath.Join(t.TempDir(), "cache")}, Size: 1 << 30, Reserve: 1, Settle: -1}
+	if change != nil {
+		change(&o)
+	}
+	c, err := New(fsys, o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -23,7 +27,7 @@ func cache(t testing.TB, fsys pfs.FileSystem) pfs.FileSystem {
 
 func TestSuiteOverMemory(t *testing.T) {
 	pfstest.Run(t, pfstest.Options{Names: 300, New: func(t *testing.T) pfs.FileSystem {
-		return cache(t, memfs.New(memfs.Options{}))
+		return newCache(t, memfs.New(memfs.Options{}), nil)
 	}})
 }
 
@@ -34,6 +38,6 @@ func TestSuiteOverDirectory(t *testing.T) {
 			t.Fatal(err)
 		}
 		t.Cleanup(func() { fsys.Close() })
-		return cache(t, fsys)
+		return newCache(t, fsys, nil)
 	}})
 }

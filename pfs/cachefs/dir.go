@@ -51,7 +51,7 @@ var errRefused = errors.New("choose another cache directory, or remove it")
 func (d *dir) prepare() error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.running != nil {
+	if d.running != nil && !d.failing {
 		return nil
 	}
 	if err := os.MkdirAll(d.top, 0o700); err != nil {
@@ -77,6 +77,9 @@ func (d *dir) prepare() error {
 	}
 	if err != nil {
 		return err
+	}
+	if d.running != nil {
+		_ = d.running.Close() // of a directory that may have been removed
 	}
 	d.running = f
 	d.removeOtherVersions()
@@ -135,10 +138,6 @@ func (d *dir) fail(err error) {
 	if !d.failing {
 		d.failing = true
 		d.log.Warn("the cache directory cannot be used; reads go to the store", "dir", d.top, "error", err)
-	}
-	if errors.Is(err, fs.ErrNotExist) && d.running != nil {
-		_ = d.running.Close() // the directory was removed: make it again
-		d.running = nil
 	}
 	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) {
 		d.wake()

@@ -1,6 +1,6 @@
 // Package cachefs keeps what is read from a file system on local disks. It is for mounts: a file
 // that is read again is read from the disk, and a file that is cached whole can be given to the
-// kernel (File.LocalFile). It needs Linux.
+// kernel (File.Local). It needs Linux.
 //
 // # What is cached
 //

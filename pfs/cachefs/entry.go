@@ -2,6 +2,7 @@ package cachefs
 
 import (
 	"context"
+	"errors"
 	"os"
 	"sync"
 	"sync/atomic"
@@ -100,8 +101,8 @@ func (e *entry) finish() error {
 			e.setState(int64(b), missing)
 			e.sums[b] = pfs.LeafDigest{}
 		}
-		if removed := e.disk.remove(); removed != nil {
-			e.dir.fail(removed)
+		if failed := errors.Join(e.disk.forget(), e.disk.remove()); failed != nil {
+			e.dir.fail(failed)
 		}
 		return err
 	}

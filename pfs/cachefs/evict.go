@@ -44,7 +44,7 @@ func (d *dir) short() bool {
 }
 
 // evict counts what is in the directory and removes the files that were not used for the longest
-// time, until a sixteenth of the limit is free. Files that are open in any process stay.
+// time, until a sixteenth more than necessary is free. Files that are open in any process stay.
 func (d *dir) evict(ctx context.Context) {
 	d.filled.Store(0)
 	before := d.used.Load()
@@ -58,7 +58,7 @@ func (d *dir) evict(ctx context.Context) {
 		goal = d.limit - d.limit/16
 	}
 	if _, free, err := diskSpace(d.path); err == nil && free < d.reserve {
-		goal = min(goal, total-(d.reserve-free)-d.limit/16)
+		goal = min(goal, total-(d.reserve-free)-min(d.limit, total)/16)
 	}
 	slices.SortFunc(files, func(a, b cached) int { return a.used.Compare(b.used) })
 	for _, f := range files {
@@ -71,7 +71,7 @@ func (d *dir) evict(ctx context.Context) {
 			d.evicted.Add(1)
 		}
 	}
-	if crowded := total > goal; d.crowded.Swap(crowded) != crowded && crowded {
+	if crowded := total > goal; d.crowded.Swap(crowded) != crowded && crowded && d.usable() {
 		d.log.Warn("the cache is full of open files; other reads go to the store", "dir", d.top, "bytes", total)
 	}
 }

@@ -32,9 +32,9 @@ func (f *FS) newFile(ctx context.Context, e *entry, info pfs.Info) *File {
 // Info describes the version that this File reads.
 func (f *File) Info() pfs.Info { return f.info }
 
-// LocalFile returns the file of the local disk that holds the whole content, or nil if not all of it
+// Local returns the file of the local disk that holds the whole content, or nil if not all of it
 // is cached and checked. It is for reading, and open until Close.
-func (f *File) LocalFile() *os.File {
+func (f *File) Local() *os.File {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.closed {

@@ -182,6 +182,12 @@ func (k *disk) checked(boot bootID) error {
 	return err
 }
 
+// forget removes all checksums.
+func (k *disk) forget() error {
+	size := headerSize + int64(len(k.sums))*sumSize
+	return errors.Join(k.index.Truncate(headerSize), k.index.Truncate(size))
+}
+
 // remove removes the files. Processes that have them open can still read them.
 func (k *disk) remove() error {
 	return removeFiles(k.data.Name()[:len(k.data.Name())-len(dataSuffix)])
