@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -559,10 +560,9 @@ func TestStalledRequest(t *testing.T) {
 		s := &slowStore{FileSystem: memfs.New(memfs.Options{}), latency: 20 * time.Millisecond}
 		data := pfstest.Pattern(1, 128*mib)
 		pfstest.WriteFile(t, s.FileSystem, "/f", data)
-		stalled := false
+		var stalled atomic.Bool
 		s.fault = func(ctx context.Context, _ pfs.Path, _ []byte, off int64) error {
-			if off == 120*mib && !stalled {
-				stalled = true
+			if off == 120*mib && !stalled.Swap(true) {
 				<-ctx.Done()
 				return ctx.Err()
 			}
@@ -574,7 +574,7 @@ func TestStalledRequest(t *testing.T) {
 		defer f.Close()
 		start := time.Now()
 		readAll(t, f, data)
-		if took := time.Since(start); took > time.Second || !stalled {
+		if took := time.Since(start); took > time.Second || !stalled.Load() {
 			t.Errorf("it took %v", took)
 		}
 		if n := c.Status().Hedged; n != 1 {

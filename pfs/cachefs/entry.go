@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"os"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -219,6 +220,10 @@ func (e *entry) close() {
 		_ = e.src.Close()
 	}
 	if e.disk != nil {
+		filled := func(sum pfs.LeafDigest) bool { return sum != pfs.LeafDigest{} }
+		if !slices.ContainsFunc(e.sums, filled) && lock(e.disk.data, true) == nil {
+			_ = e.disk.remove() // an empty file is of no use, and evicted some day
+		}
 		e.disk.close()
 	}
 }
