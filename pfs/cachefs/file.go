@@ -52,7 +52,9 @@ func (f *File) Close() error {
 	f.mu.Unlock()
 	if !again {
 		f.e.readers.Add(-1)
-		f.e.fs.stats.wasted.Add(f.ahead.waste())
+		if !f.e.whole.Load() {
+			f.e.fs.stats.wasted.Add(f.ahead.waste())
+		}
 		if idle {
 			f.e.fs.release(f.e)
 		}
