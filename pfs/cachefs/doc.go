@@ -36,10 +36,10 @@
 //
 // # Files
 //
-//	cachefs, file, entry     the file system; an open file; a file of the cache in memory
-//	dir, index, system_linux a cache directory; the files on disk; system calls
-//	evict, scrub             what is removed, and what is checked
-//	fetch, batch             reading a block from the store; many small files at once
-//	queue, latency, memory   the order of requests; slow requests; the budget
-//	ahead, folder            reading ahead in a file, and in a directory
+//	cachefs, file, entry      the file system; an open file; a file of the cache in memory
+//	dir, index, system_linux  a cache directory; the files on disk; system calls
+//	evict, scrub              what is removed, and what is checked
+//	fetch, batch              reading a block from the store; many small files at once
+//	queue, latency, memory    the order of requests; slow requests; the budget
+//	ahead, folder             reading ahead in a file, and in a directory
 package cachefs
