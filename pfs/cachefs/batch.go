@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"github.com/paddlecloud/pfs/pfs"
+	"github.com/paddlecloud/pfs/pfs/digest"
 )
 
 const (
@@ -91,7 +92,7 @@ func (f *FS) readMembers(ctx context.Context, t *ticket, members []member) []err
 		e := members[at[0]].e
 		err := pfs.Guard("cachefs.readMembers", e.name, func() error { return e.read(ctx, files[0].Data, 0) })
 		if err == nil {
-			err = e.fill(0, files[0].Data)
+			err = members[at[0]].fill(f, files[0].Data)
 		}
 		errs[at[0]] = err
 		return errs
@@ -103,11 +104,22 @@ func (f *FS) readMembers(ctx context.Context, t *ticket, members []member) []err
 			err = errAgain // it changed since it was listed: readers look again
 		case err == nil:
 			e.learn(files[k].Info)
-			err = e.fill(0, files[k].Data)
+			err = members[at[k]].fill(f, files[k].Data)
 		}
 		errs[at[k]] = err
 	}
 	return errs
+}
+
+// fill checks the content of the file and puts it into the cache.
+func (m member) fill(f *FS, p []byte) error {
+	sum := digest.Leaf(p)
+	if err := m.e.checkOnly(sum); err != nil {
+		return err
+	}
+	m.f.publish(p)
+	defer m.f.release(f)
+	return m.e.fill(0, p, sum)
 }
 
 // readBatch reads files with one request, or a single one.

@@ -41,6 +41,7 @@ type entry struct {
 	mu      sync.Mutex
 	sums    []pfs.LeafDigest // of the blocks that are not missing
 	digest  string           // as the store has it; may be empty
+	early   int64            // running fetches whose blocks readers have already
 	fetches map[int64]*fetch
 	src     *source
 }

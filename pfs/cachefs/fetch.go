@@ -3,6 +3,8 @@ package cachefs
 import (
 	"context"
 	"errors"
+	"fmt"
+	"sync"
 	"time"
 
 	"github.com/paddlecloud/pfs/pfs"
@@ -16,11 +18,50 @@ var (
 	errAgain = errors.New("the block is not wanted any more")
 )
 
-// fetch is the way of one block into the cache. All readers of the block share it.
+// fetch is the way of one block into the cache. All readers of the block share it. They read from its
+// buffer while that is written to the disk.
 type fetch struct {
 	ticket *ticket
-	done   chan struct{}
-	err    error // once done is closed
+	loaded chan struct{} // closed when the buffer is there; stays open after an error
+	done   chan struct{} // closed at the end
+	err    error         // once done is closed
+	early  bool          // counted in entry.early; guarded by entry.mu
+
+	mu    sync.Mutex // guards the following
+	buf   []byte
+	users int // of buf
+}
+
+// publish lets readers use buf, which the caller gives back with release.
+func (f *fetch) publish(buf []byte) {
+	f.mu.Lock()
+	f.buf, f.users = buf, 1
+	f.mu.Unlock()
+	close(f.loaded)
+}
+
+// copy fills p from offset off of the block, if the buffer is still there.
+func (f *fetch) copy(fs *FS, p []byte, off int64) bool {
+	f.mu.Lock()
+	if f.users == 0 {
+		f.mu.Unlock()
+		return false
+	}
+	f.users++
+	f.mu.Unlock()
+	copy(p, f.buf[off:])
+	f.release(fs)
+	return true
+}
+
+// release gives the buffer back.
+func (f *fetch) release(fs *FS) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.users--; f.users == 0 {
+		fs.recycle(f.buf)
+		f.buf = nil
+	}
 }
 
 // length returns the number of bytes of block b.
@@ -58,7 +99,7 @@ func (e *entry) claim(b int64, p priority, enter func() *ticket) (f *fetch, run 
 		e.fs.queue.raise(f.ticket, p)
 		return f, false
 	}
-	f = &fetch{done: make(chan struct{})}
+	f = &fetch{done: make(chan struct{}), loaded: make(chan struct{})}
 	if !e.hold() {
 		f.err = errPassed
 		close(f.done)
@@ -76,6 +117,9 @@ func (e *entry) finished(f *fetch, b int64, err error) {
 	}
 	e.mu.Lock()
 	delete(e.fetches, b)
+	if f.early {
+		e.early--
+	}
 	f.err = err
 	e.mu.Unlock()
 	close(f.done)
@@ -103,29 +147,55 @@ func (f *FS) detach(ctx context.Context) (context.Context, context.CancelFunc) {
 	return ctx, func() { stop(); cancel() }
 }
 
-// need waits until block b is in the cache. It returns false if the cache cannot keep the block.
-func (e *entry) need(ctx context.Context, b int64) (bool, error) {
+// need fills p from offset off, in block b, once the block is there. It returns false if the cache
+// cannot do that.
+func (e *entry) need(ctx context.Context, b int64, p []byte, off int64) (bool, error) {
 	for range 4 {
 		f := e.want(ctx, b, demand)
 		if f == nil {
-			return true, nil
+			_, err := e.disk.data.ReadAt(p, off)
+			if err != nil {
+				e.lose(b)
+				e.dir.fail(err)
+			}
+			return err == nil, nil
 		}
-		select {
-		case <-f.done:
-		case <-ctx.Done():
-			return false, pfs.CheckContext(ctx, "cachefs.File.ReadAt", e.name)
-		}
+		loaded, err := e.await(ctx, f)
 		switch {
-		case f.err == nil:
+		case err != nil || !loaded:
+			return false, err
+		case f.copy(e.fs, p, off-b*blockSize):
 			return true, nil
-		case errors.Is(f.err, errAgain):
-		case errors.Is(f.err, errPassed):
-			return false, nil
-		default:
-			return false, f.err
 		}
 	}
 	return false, nil
+}
+
+// await waits until the block of f is there. It returns false if it will not be, or if the disk has
+// become so slow that the store is faster.
+func (e *entry) await(ctx context.Context, f *fetch) (bool, error) {
+	slow := time.NewTicker(time.Second)
+	defer slow.Stop()
+	for {
+		select {
+		case <-f.loaded:
+			return true, nil
+		case <-f.done:
+			if f.err == nil || errors.Is(f.err, errAgain) {
+				return true, nil
+			}
+			if errors.Is(f.err, errPassed) {
+				return false, nil
+			}
+			return false, f.err
+		case <-slow.C:
+			if !e.dir.usable() {
+				return false, nil
+			}
+		case <-ctx.Done():
+			return false, pfs.CheckContext(ctx, "cachefs.File.ReadAt", e.name)
+		}
+	}
 }
 
 // load brings block b into the cache.
@@ -135,7 +205,11 @@ func (e *entry) load(ctx context.Context, f *fetch, b int64, p priority) error {
 		return errPassed
 	}
 	t := f.ticket
-	defer func() { q.leave(t) }()
+	defer func() {
+		if t != nil {
+			q.leave(t)
+		}
+	}()
 	if p != demand && e.readers.Load() == 0 {
 		return errAgain
 	}
@@ -151,10 +225,26 @@ func (e *entry) load(ctx context.Context, f *fetch, b int64, p priority) error {
 		if buf, t, err = e.download(ctx, t, b); err != nil {
 			return err
 		}
-		err = e.fill(b, buf)
+		q.answered(t)
+		sum := digest.Leaf(buf)
+		if err = e.checkOnly(sum); err == nil {
+			if e.mayPublish(f) {
+				f.publish(buf)
+				defer f.release(e.fs)
+			} else {
+				defer e.fs.recycle(buf)
+			}
+			return e.fill(b, buf, sum)
+		}
 		e.fs.recycle(buf)
-		if !errors.Is(err, pfs.Integrity) || try > 0 {
+		if try > 0 {
 			return err
+		}
+		q.leave(t)
+		t = q.enter(demand, e.length(b))
+		if q.wait(ctx, t) != nil {
+			t = nil
+			return errPassed
 		}
 	}
 }
@@ -185,17 +275,35 @@ func (e *entry) keep(b int64, sum pfs.LeafDigest) {
 // mayFill reports whether the directory takes n more bytes.
 func (e *entry) mayFill(n int64) bool { return e.dir.usable() && !e.dir.full(n) }
 
-// fill puts the bytes of block b into the cache. A file of one block is compared with its digest first.
-func (e *entry) fill(b int64, p []byte) error {
-	sum := digest.Leaf(p)
-	if len(e.states) == 1 {
-		e.mu.Lock()
-		err := e.checkDigest(sum)
-		e.mu.Unlock()
-		if err != nil {
-			return err
-		}
+// mayPublish reports whether readers may have a block before the file is checked as a whole: all but
+// the last one.
+func (e *entry) mayPublish(f *fetch) bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	f.early = len(e.states) == 1 || e.left.Load()-e.early > 1
+	if f.early {
+		e.early++
 	}
+	return f.early
+}
+
+// checkOnly returns Integrity if the file has one block, whose checksum is not that of its digest.
+func (e *entry) checkOnly(sum pfs.LeafDigest) error {
+	if len(e.states) > 1 {
+		return nil
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.checkDigest(sum)
+}
+
+// slowDisk is how long a write to the disk may take until reads pass it by.
+const slowDisk = 10 * time.Second
+
+// fill puts the bytes of block b into the cache.
+func (e *entry) fill(b int64, p []byte, sum pfs.LeafDigest) error {
+	late := time.AfterFunc(slowDisk, func() { e.dir.fail(fmt.Errorf("a write takes longer than %v", slowDisk)) })
+	defer late.Stop()
 	if err := e.disk.fill(b, p, sum); err != nil {
 		e.dir.fail(err)
 		return errPassed
@@ -252,9 +360,9 @@ func (e *entry) download(ctx context.Context, t *ticket, b int64) ([]byte, *tick
 	running := 1
 	var hedge <-chan time.Time
 	if after, known := e.fs.slow.hedgeAfter(); known && e.length(b) == blockSize {
-		timer := time.NewTimer(after)
-		defer timer.Stop()
-		hedge = timer.C
+		ticker := time.NewTicker(max(after, time.Millisecond)) // more than one tick if there is no memory
+		defer ticker.Stop()
+		hedge = ticker.C
 	}
 	for {
 		select {
@@ -276,13 +384,16 @@ func (e *entry) download(ctx context.Context, t *ticket, b int64) ([]byte, *tick
 			}
 			return a.buf, a.ticket, nil
 		case <-hedge:
-			hedge = nil
-			if e.fs.slow.mayHedge() {
-				if second := e.fs.queue.try(e.length(b)); second != nil {
-					e.fs.stats.hedged.Add(1)
-					begin(second)
-					running++
-				}
+			second := e.fs.queue.try(e.length(b))
+			switch {
+			case second == nil:
+			case !e.fs.slow.mayHedge():
+				e.fs.queue.leave(second)
+			default:
+				e.fs.stats.hedged.Add(1)
+				begin(second)
+				running++
+				hedge = nil
 			}
 		}
 	}

@@ -32,6 +32,7 @@ type ticket struct {
 	granted chan struct{}
 	prio    priority      // guarded by queue.mu
 	elem    *list.Element // nil once granted; guarded by queue.mu
+	idle    bool          // answered: only its memory is in use; guarded by queue.mu
 }
 
 func newQueue(requests int, memory int64) *queue { return &queue{most: requests, memory: memory} }
@@ -93,8 +94,19 @@ func (q *queue) wait(ctx context.Context, t *ticket) error {
 func (q *queue) leave(t *ticket) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	q.running--
+	if !t.idle {
+		q.running--
+	}
 	q.memory += t.bytes
+	q.grant()
+}
+
+// answered lets another request begin while the memory of t is still in use.
+func (q *queue) answered(t *ticket) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	t.idle = true
+	q.running--
 	q.grant()
 }
 
