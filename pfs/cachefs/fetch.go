@@ -328,6 +328,9 @@ func (e *entry) checkDigest(sums ...pfs.LeafDigest) error {
 	return digest.CheckKept("cachefs.fill", e.name, pfs.Info{Digest: e.digest}, t.Sum())
 }
 
+// hedgeCheck is how often a request is compared with the usual time of others.
+const hedgeCheck = 20 * time.Millisecond
+
 // download reads block b from the store. If that takes unusually long, it sends a second request and takes
 // the first answer. It returns the ticket of the request that answered, which the caller gives back.
 func (e *entry) download(ctx context.Context, t *ticket, b int64) ([]byte, *ticket, error) {
@@ -359,8 +362,8 @@ func (e *entry) download(ctx context.Context, t *ticket, b int64) ([]byte, *tick
 	begin(t)
 	running := 1
 	var hedge <-chan time.Time
-	if after, known := e.fs.slow.hedgeAfter(); known && e.length(b) == blockSize {
-		ticker := time.NewTicker(max(after, time.Millisecond)) // more than one tick if there is no memory
+	if e.length(b) == blockSize {
+		ticker := time.NewTicker(hedgeCheck)
 		defer ticker.Stop()
 		hedge = ticker.C
 	}
@@ -384,6 +387,9 @@ func (e *entry) download(ctx context.Context, t *ticket, b int64) ([]byte, *tick
 			}
 			return a.buf, a.ticket, nil
 		case <-hedge:
+			if after, known := e.fs.slow.hedgeAfter(); !known || time.Since(start) < after {
+				continue
+			}
 			second := e.fs.queue.try(e.length(b))
 			switch {
 			case second == nil:
