@@ -112,7 +112,8 @@ func (e *entry) claim(b int64, p priority, enter func() *ticket) (f *fetch, run 
 
 // finished publishes the result of a claimed fetch.
 func (e *entry) finished(f *fetch, b int64, err error) {
-	if err == nil {
+	if err == nil && !f.early {
+		e.awaitEarly()
 		err = e.finish()
 	}
 	e.mu.Lock()
@@ -124,6 +125,21 @@ func (e *entry) finished(f *fetch, b int64, err error) {
 	e.mu.Unlock()
 	close(f.done)
 	e.drop()
+}
+
+// awaitEarly waits until the blocks that readers have already are on the disk.
+func (e *entry) awaitEarly() {
+	var early []*fetch
+	e.mu.Lock()
+	for _, f := range e.fetches {
+		if f.early {
+			early = append(early, f)
+		}
+	}
+	e.mu.Unlock()
+	for _, f := range early {
+		<-f.done
+	}
 }
 
 // want begins to fetch block b unless it is there or on its way. It returns nil if it is there.
@@ -280,11 +296,11 @@ func (e *entry) mayFill(n int64) bool { return e.dir.usable() && !e.dir.full(n) 
 func (e *entry) mayPublish(f *fetch) bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	f.early = len(e.states) == 1 || e.left.Load()-e.early > 1
+	f.early = e.left.Load()-e.early > 1
 	if f.early {
 		e.early++
 	}
-	return f.early
+	return f.early || len(e.states) == 1
 }
 
 // checkOnly returns Integrity if the file has one block, whose checksum is not that of its digest.
