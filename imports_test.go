@@ -78,7 +78,7 @@ var allowed = map[string][]string{
 	"cmd/paddlectl/internal/copying":  {"pfs", "pfs/retry", "pfs/transfer", "cmd/internal/cliargs", "cmd/internal/cliio", "cmd/paddlectl/internal/app", "internal/sorter"},
 	"cmd/paddlectl/internal/datafile": {"pfs", "pfs/dataset", "pfs/dataset/payload", "pfs/dataset/recordfile", "pfs/transfer", "recordio", "cmd/internal/cliargs", "cmd/internal/cliio", "cmd/paddlectl/internal/app", "cmd/paddlectl/internal/copying", "internal/tempfile"},
 	"cmd/paddlectl":                   {"cmd/paddlectl/config", "cmd/paddlectl/dataset", "cmd/paddlectl/files", "cmd/paddlectl/help", "cmd/paddlectl/internal/app", "cmd/paddlectl/mount", "cmd/paddlectl/recordio"},
-	"cmd/paddlectl/mount":             {"pfs", "fuse", "cmd/internal/backends", "cmd/internal/cliargs", "cmd/internal/cliio", "cmd/paddlectl/internal/app"},
+	"cmd/paddlectl/mount":             {"pfs", "fuse", "pfs/cachefs", "cmd/internal/backends", "cmd/internal/cliargs", "cmd/internal/cliio", "cmd/paddlectl/internal/app"},
 	"cmd/paddlectl/config":            {"pfs", "pfs/client", "cmd/internal/cliargs", "cmd/internal/cliio", "cmd/internal/config", "cmd/paddlectl/internal/app"},
 	"cmd/paddlectl/dataset":           {"pfs", "pfs/dataset", "pfs/dataset/manifest", "pfs/dataset/payload", "pfs/dataset/recordfile", "pfs/transfer", "recordio", "recordio/convert", "shard", "split", "cmd/internal/cliargs", "cmd/internal/cliio", "cmd/paddlectl/internal/app", "cmd/paddlectl/internal/copying", "cmd/paddlectl/internal/datafile"},
 	"cmd/paddlectl/files":             {"pfs", "pfs/dataset/recordfile", "pfs/digest", "pfs/transfer", "cmd/internal/cliargs", "cmd/internal/cliio", "cmd/paddlectl/internal/app", "cmd/paddlectl/internal/copying", "cmd/paddlectl/internal/datafile", "internal/sorter"},

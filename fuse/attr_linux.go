@@ -279,9 +279,11 @@ const statusXattr = "user.pfs.mount"
 
 func (s *server) GetXAttr(cancel <-chan struct{}, h *raw.InHeader, attr string, dest []byte) (uint32, raw.Status) {
 	if h.NodeId == s.tree.root.num && attr == statusXattr {
-		value, err := json.Marshal(Status{
-			Root: string(s.opts.Root), ReadOnly: s.opts.ReadOnly, OpenMode: PageCache, ServerPID: os.Getpid(), State: serving,
-		})
+		st := Status{Root: string(s.opts.Root), ReadOnly: s.opts.ReadOnly, OpenMode: s.openMode(), ServerPID: os.Getpid(), State: serving}
+		if s.opts.Cache != nil {
+			st.Cache = s.opts.Cache()
+		}
+		value, err := json.Marshal(st)
 		return s.value(value, err, dest)
 	}
 	ctx, end := s.call(cancel, h)

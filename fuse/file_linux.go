@@ -20,6 +20,7 @@ import (
 type openFile struct {
 	node   *node
 	handle pfs.Handle // nil if the file is open for reading only
+	backed bool       // the kernel reads a local file; guarded by the lock of the tree
 
 	mu     sync.RWMutex // guards the following
 	file   pfs.File     // nil if handle is not
@@ -30,6 +31,9 @@ type openFile struct {
 }
 
 func (s *server) Open(cancel <-chan struct{}, in *raw.OpenIn, out *raw.OpenOut) raw.Status {
+	if s.opts.OpenMode == NoOpen {
+		return raw.ENOSYS // the kernel sends no more OPEN
+	}
 	ctx, end := s.call(cancel, &in.InHeader)
 	defer end()
 	n := s.tree.get(in.NodeId)
@@ -129,18 +133,18 @@ func (s *server) openToRead(ctx context.Context, n *node, name pfs.Path, out *ra
 	s.tree.mu.Lock()
 	writes := n.writes
 	s.tree.mu.Unlock()
-	f, err := s.fs.Open(ctx, name)
+	f, err := s.openVersion(ctx, n, name)
 	if err != nil {
 		return s.status(stale(err))
 	}
 	info := f.Info()
 	o := &openFile{node: n, file: f, writes: writes}
-	keep, same := s.admit(o, info)
+	keep, same := s.admit(o, info, out)
 	if !same {
 		f.Close()
 		return s.status(pfs.Stale)
 	}
-	if keep {
+	if keep && !o.backed { // the kernel refuses both
 		out.OpenFlags |= raw.FOPEN_KEEP_CACHE
 	}
 	s.renew(n, info)
@@ -152,7 +156,7 @@ func (s *server) openToRead(ctx context.Context, n *node, name pfs.Path, out *ra
 // kernel's pages are of that version. If same is false, the name now leads to another file, or the
 // pages are in use for another version: the kernel must look the name up again, and finds a new
 // node.
-func (s *server) admit(o *openFile, info pfs.Info) (keep, same bool) {
+func (s *server) admit(o *openFile, info pfs.Info, out *raw.OpenOut) (keep, same bool) {
 	s.tree.mu.Lock()
 	n, version := o.node, versionOf(info)
 	mixed := n.version != 0 && n.version != version && len(n.opens()) > 0 && (s.opts.ReadOnly || !n.hasID)
@@ -166,6 +170,7 @@ func (s *server) admit(o *openFile, info pfs.Info) (keep, same bool) {
 	if n.writes == o.writes {
 		n.version = version
 	}
+	s.back(o, out)
 	n.addOpen(o)
 	return keep, true
 }
@@ -220,6 +225,13 @@ func (s *server) create(ctx context.Context, dir *node, hdr *raw.InHeader, name 
 func (s *server) Read(cancel <-chan struct{}, in *raw.ReadIn, buf []byte) (raw.ReadResult, raw.Status) {
 	ctx, end := s.call(cancel, &in.InHeader)
 	defer end()
+	if s.opts.OpenMode == NoOpen {
+		n, err := s.readUnopened(ctx, s.tree.get(in.NodeId), buf, int64(in.Offset))
+		if err != nil {
+			return nil, s.status(err)
+		}
+		return raw.ReadResultData(buf[:n]), raw.OK
+	}
 	o := s.file(in.Fh)
 	n, err := o.readAt(ctx, s, buf, int64(in.Offset))
 	if err != nil && !errors.Is(err, io.EOF) {
@@ -335,6 +347,9 @@ func (s *server) Write(cancel <-chan struct{}, in *raw.WriteIn, data []byte) (ui
 }
 
 func (s *server) Flush(cancel <-chan struct{}, in *raw.FlushIn) raw.Status {
+	if s.opts.OpenMode == NoOpen {
+		return raw.ENOSYS
+	}
 	ctx, end := s.call(cancel, &in.InHeader)
 	defer end()
 	return s.status(s.file(in.Fh).complete(ctx))
@@ -363,6 +378,9 @@ func (s *server) Fallocate(cancel <-chan struct{}, in *raw.FallocateIn) raw.Stat
 
 func (s *server) Release(_ <-chan struct{}, in *raw.ReleaseIn) {
 	o := s.take(in.Fh).(*openFile)
+	s.tree.mu.Lock()
+	s.unback(o)
+	s.tree.mu.Unlock()
 	var err error
 	if o.handle != nil {
 		err = o.handle.Close(s.ctx)

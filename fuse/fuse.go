@@ -11,8 +11,19 @@ import (
 // DefaultTimeout is the default of Options.Timeout.
 const DefaultTimeout = time.Second
 
-// PageCache is the mode of a mount whose open files are read through the kernel's page cache.
-const PageCache = "page-cache"
+// The modes of a mount: how files that are open for reading are read.
+const (
+	// PageCache reads through the kernel's page cache.
+	PageCache = "page-cache"
+
+	// Passthrough lets the kernel read a file itself that is whole on this machine
+	// (LocalFile); it is PageCache for others. It needs a read-only mount, Linux 6.9 and root.
+	Passthrough = "passthrough"
+
+	// NoOpen spares the request that opens a file, for read-only trees of small files. A
+	// file that changes while it is read may then show both versions.
+	NoOpen = "no-open"
+)
 
 // Options are the options of Mount.
 type Options struct {
@@ -33,6 +44,12 @@ type Options struct {
 	// belong to whoever makes them.
 	Squash bool
 
+	// OpenMode is the wanted mode; empty means PageCache. Status has the one in use.
+	OpenMode string
+
+	// Cache, if not nil, returns the Cache of the mount's Status.
+	Cache func() any
+
 	// Source is shown as the device of the mount.
 	Source string
 
@@ -40,9 +57,9 @@ type Options struct {
 	Logger *slog.Logger
 }
 
-// LocalFile is an open file whose whole content is in a file of this machine.
+// LocalFile is an open file whose whole content can be in a file of this machine.
 type LocalFile interface {
-	// Local returns that file, or nil if the content is not (or not wholly) in one. It stays open
+	// Local returns that file, or nil if not all of the content is in one. It stays open
 	// until the LocalFile is closed.
 	Local() *os.File
 }
@@ -59,4 +76,6 @@ type Status struct {
 	// State is "serving", "dead" if the process that served the mount has ended, "silent" if it
 	// does not answer, and "private" if the mount belongs to another user.
 	State string `json:"state"`
+
+	Cache any `json:"cache,omitempty"` // as Options.Cache returned it
 }

@@ -44,6 +44,9 @@ func Mount(ctx context.Context, fsys pfs.FileSystem, dir string, opts Options) (
 	if opts.Logger == nil {
 		opts.Logger = slog.New(slog.DiscardHandler)
 	}
+	if opts.OpenMode == NoOpen && !opts.ReadOnly {
+		return nil, pfs.Errorf("fuse.Mount", "", pfs.Invalid, "the open mode %s is for read-only mounts", NoOpen)
+	}
 	dir, err := free(dir)
 	if err != nil {
 		return nil, err
@@ -60,6 +63,10 @@ func Mount(ctx context.Context, fsys pfs.FileSystem, dir string, opts Options) (
 		fs:            fsys, opts: opts, tree: newTree(info), files: map[uint64]any{},
 		self:   raw.Owner{Uid: uint32(os.Geteuid()), Gid: uint32(os.Getegid())},
 		asRoot: os.Geteuid() == 0 && !opts.Squash,
+	}
+	s.unopened.files = map[*node]*unopenedFile{}
+	if opts.ReadOnly {
+		s.infos, s.tree.learns = infosOf(fsys)
 	}
 	s.ctx, s.stop = context.WithCancel(context.WithoutCancel(ctx))
 	kernel, err := raw.NewServer(s, dir, s.mountOptions())

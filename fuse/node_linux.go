@@ -18,6 +18,7 @@ type tree struct {
 	nodes  map[uint64]*node // by number
 	linked map[uint64]*node // files with several names, by Info.ID
 	last   uint64           // number of the newest node; numbers are not used twice
+	learns bool             // nodes have known
 }
 
 // node is a file or directory that the kernel knows. There may be millions, so what only some need is
@@ -34,6 +35,7 @@ type node struct {
 	name    link      // the zero link if the node has no name any more
 	asDir   *dirState // nil unless it is a directory
 	extra   *extra    // nil if there is nothing in it
+	known   *known    // of a file, if the tree learns
 }
 
 // dirState is what is known of a directory.
@@ -47,9 +49,10 @@ type dirState struct {
 
 // extra is what few nodes have.
 type extra struct {
-	target string // of a link
-	more   []link // further names
-	open   []*openFile
+	target  string // of a link
+	more    []link // further names
+	open    []*openFile
+	backing *backing // nil unless the kernel reads a local file
 }
 
 // rare returns the extra of n, which it makes if there is none.
@@ -213,6 +216,9 @@ func (t *tree) enter(dir *node, base string, info pfs.Info) *node {
 // seen records the result of a Stat of n.
 func (t *tree) seen(n *node, info pfs.Info) {
 	n.see(info)
+	if t.learns {
+		n.learn(info)
+	}
 	if info.Links > 1 && n.hasID && !info.IsDir() && n.name.parent != nil {
 		t.linked[n.ino] = n
 	}

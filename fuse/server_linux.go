@@ -29,6 +29,10 @@ type server struct {
 	logged     atomic.Int64 // when the last message was, in ns since 1970
 	unlogged   atomic.Int64 // errors since
 	linksKnown atomic.Bool  // the store counts links
+
+	infos    infoOpener  // nil if the file system is not one, or may be changed through the mount
+	unbacked atomic.Bool // the kernel refused to read a local file
+	unopened unopened
 }
 
 func (s *server) String() string { return "pfs" }
@@ -93,7 +97,13 @@ func (s *server) openAt(fh uint64) any {
 // file returns the open file fh. The kernel makes no request with a number that it was not given.
 func (s *server) file(fh uint64) *openFile { return s.openAt(fh).(*openFile) }
 
-func (s *server) Forget(num, count uint64) { s.tree.forget(num, count) }
+func (s *server) Forget(num, count uint64) {
+	n := s.tree.get(num)
+	s.tree.forget(num, count)
+	if s.opts.OpenMode == NoOpen && n != nil && s.tree.get(num) == nil {
+		s.unopened.forget(n)
+	}
+}
 
 // OnUnmount ends running operations.
 func (s *server) OnUnmount() { s.stop() }

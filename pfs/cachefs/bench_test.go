@@ -54,6 +54,7 @@ func BenchmarkLargeFile(b *testing.B) {
 			}
 			readAll(b, f, data)
 			*d += time.Since(start)
+			waitIdle(c)
 			if l := f.(*File).Local(); l == nil {
 				b.Error("the file is not whole")
 			}

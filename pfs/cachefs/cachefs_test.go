@@ -61,6 +61,7 @@ func TestSecondReadIsLocal(t *testing.T) {
 		t.Error("a local file before the first read")
 	}
 	readAll(t, f, data)
+	waitIdle(c)
 	wantRequests(t, s, 4) // Open and three blocks
 	readAll(t, f, data)
 	g := open(t, c, "/f")
@@ -116,6 +117,7 @@ func TestRestart(t *testing.T) {
 	s.requests.Store(0)
 	f = open(t, rebooted, "/f")
 	readAll(t, f, data)
+	waitIdle(rebooted)
 	if f.Local() == nil {
 		t.Error("the file is not whole")
 	}
@@ -173,6 +175,7 @@ func TestChangedFile(t *testing.T) {
 		f.Close()
 	}
 	old.Close()
+	waitIdle(c)
 	for _, path := range filesOf(t, c.opts.Dirs[0]) {
 		removeFiles(path)
 	}
@@ -224,16 +227,15 @@ func TestStoreErrors(t *testing.T) {
 	readAll(t, f, data)
 }
 
-// waitIdle waits until no request is running.
+// waitIdle waits until nothing runs in the background.
 func waitIdle(c *FS) {
-	for {
-		c.queue.mu.Lock()
-		idle := c.queue.running == 0
-		c.queue.mu.Unlock()
-		if idle {
-			return
+	for busy := true; busy; time.Sleep(time.Millisecond) {
+		busy = false
+		c.mu.Lock()
+		for _, e := range c.entries {
+			busy = busy || int64(e.refs) > e.readers.Load()
 		}
-		time.Sleep(time.Millisecond)
+		c.mu.Unlock()
 	}
 }
 
@@ -258,6 +260,7 @@ func TestWrongBytes(t *testing.T) {
 		f := open(t, c, "/small")
 		readAll(t, f, small) // it is read again
 		f.Close()
+		waitIdle(c)
 		for _, path := range filesOf(t, c.opts.Dirs[0]) {
 			removeFiles(path)
 		}
@@ -266,6 +269,7 @@ func TestWrongBytes(t *testing.T) {
 		_, err := f.ReadAt(t.Context(), make([]byte, 10), 0)
 		pfstest.WantKind(t, err, pfs.Integrity)
 		f.Close()
+		waitIdle(c)
 
 		left = 1
 		f = open(t, c, "/large")
@@ -274,10 +278,12 @@ func TestWrongBytes(t *testing.T) {
 		if f.Local() != nil {
 			t.Error("a file with wrong bytes is given to the kernel")
 		}
+		waitIdle(c)
 		readAll(t, f, large)
 		f.Close()
 		f = open(t, c, "/large")
 		readAll(t, f, large)
+		waitIdle(c)
 		if f.Local() == nil {
 			t.Error("the file is not whole")
 		}
@@ -299,6 +305,7 @@ func TestPrivate(t *testing.T) {
 			f := open(t, c, name)
 			readAll(t, f, pfstest.ReadFile(t, s.FileSystem, name))
 			f.Close()
+			waitIdle(c)
 		}
 	}
 	base := filepath.Join(dir, fmt.Sprintf("v1-%d", os.Getuid()))
@@ -410,6 +417,7 @@ func TestVanishedDirectory(t *testing.T) {
 	c.dirs[0].again = time.Time{}
 	c.dirs[0].mu.Unlock()
 	pfstest.WantFile(t, c, "/f", data)
+	waitIdle(c)
 	log.want(t, 1, "used again")
 	if f := open(t, c, "/f"); f.Local() == nil {
 		t.Error("nothing is cached")
@@ -431,6 +439,7 @@ func TestEviction(t *testing.T) {
 		name := pfs.Path(fmt.Sprintf("/f%d", i))
 		f := open(t, c, name)
 		readAll(t, f, pfstest.Pattern(uint64(i), 4*mib))
+		waitIdle(c)
 		path := f.e.disk.data.Name()
 		at := time.Now().Add(time.Duration(i-100) * time.Minute)
 		os.Chtimes(path, at, at)
@@ -439,6 +448,7 @@ func TestEviction(t *testing.T) {
 		} else {
 			f.Close()
 		}
+		waitIdle(c)
 		d.evict(t.Context())
 	}
 	defer held.Close()
@@ -455,6 +465,7 @@ func TestEviction(t *testing.T) {
 		f := open(t, c, pfs.Path(fmt.Sprintf("/f%d", i)))
 		readAll(t, f, pfstest.Pattern(uint64(i), 4*mib))
 		f.Close()
+		waitIdle(c)
 		if got := s.requests.Swap(0); got != want {
 			t.Errorf("file %d: %d requests, want %d", i, got, want)
 		}
@@ -492,9 +503,11 @@ func TestScrub(t *testing.T) {
 		pfstest.WantFile(t, c, name, pfstest.ReadFile(t, s.FileSystem, name))
 	}
 	d := c.dirs[0]
+	waitIdle(c)
 	if n := d.scrub(t.Context(), 0); n != 0 {
 		t.Errorf("%d right files were removed", n)
 	}
+	waitIdle(c)
 	files := filesOf(t, c.opts.Dirs[0])
 	damaged, err := os.OpenFile(files[0]+dataSuffix, os.O_RDWR, 0)
 	if err != nil {
@@ -721,6 +734,7 @@ func TestClosedFile(t *testing.T) {
 	if err := f.Close(); err != nil {
 		t.Error(err)
 	}
+	waitIdle(c)
 	_, err := f.ReadAt(t.Context(), nil, 0)
 	if !errors.Is(err, pfs.Closed) {
 		t.Error(err)

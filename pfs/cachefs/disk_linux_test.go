@@ -35,6 +35,7 @@ func TestFullDisk(t *testing.T) {
 		f := open(t, c, "/f")
 		readAll(t, f, data)
 		f.Close()
+		waitIdle(c)
 	}
 	log.want(t, 1, "no space left")
 
@@ -48,6 +49,7 @@ func TestFullDisk(t *testing.T) {
 	f := open(t, c, "/f")
 	defer f.Close()
 	readAll(t, f, data)
+	waitIdle(c)
 	if f.Local() == nil {
 		t.Error("the file is not whole")
 	}
@@ -66,6 +68,7 @@ func TestFullDiskOfSmallFiles(t *testing.T) {
 		f := open(t, c, pfs.Path("/"+string(rune('a'+i))))
 		readAll(t, f, data[:mib/2])
 		f.Close()
+		waitIdle(c)
 		c.dirs[0].evict(t.Context())
 	}
 	if n := len(filesOf(t, dir)); n < 8 || n > 12 {
@@ -80,6 +83,7 @@ func TestReadOnlyDisk(t *testing.T) {
 	s, data := newStore(t)
 	c := newCache(t, s, func(o *Options) { o.Dirs, o.Logger = []string{filepath.Join(dir, "cache")}, log.logger() })
 	pfstest.WantFile(t, c, "/f", data)
+	waitIdle(c)
 	c.dirs[0].close() // a file that is open for writing prevents the remount
 	if err := unix.Mount("", dir, "", unix.MS_REMOUNT|unix.MS_RDONLY, ""); err != nil {
 		t.Fatal(err)

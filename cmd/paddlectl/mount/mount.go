@@ -22,6 +22,8 @@ import (
 type options struct {
 	root, store          string
 	readOnly, foreground bool
+	openMode             string
+	cacheDir, cacheSize  string
 }
 
 // Mount returns the command mount.
@@ -39,6 +41,12 @@ The files of a service are shown as yours; the service checks what you may do. T
 files of --store are those of their owners, and if root mounts a file:// or cephfs://
 store, all users can use it with their own permissions.
 
+What is read of a service, HDFS or CephFS is kept on the local disk (--cache-dir). A
+file that is cached whole is read by the kernel itself if the mount is read-only and
+root mounts (--open-mode passthrough). For trees of small files, --open-mode no-open
+with --read-only spares a request for each open; a file that changes while it is read
+may then show both versions. paddlectl mount status shows what is in use.
+
 PFS_TOKEN_FILE names a file with a token to use in place of a login.`,
 		Examples: []string{
 			"paddlectl mount ~/pfs", "paddlectl mount --root /pfs/dc1/public --read-only /data",
@@ -49,6 +57,9 @@ PFS_TOKEN_FILE names a file with a token to use in place of a login.`,
 			&cli.StringFlag{Name: "root", Usage: "mount the directory `PATH` of the service or store (default: /pfs of a service, / of a store)", Destination: &o.root},
 			&cli.StringFlag{Name: "store", Usage: "mount the store at `URL`, not a service: " + backends.Forms, Destination: &o.store},
 			&cli.BoolFlag{Name: "read-only", Usage: "refuse all changes", Destination: &o.readOnly},
+			&cli.GenericFlag{Name: "open-mode", Usage: "read open files by `MODE`: passthrough or no-open", Value: cliargs.OneOf(&o.openMode, fuse.Passthrough, fuse.NoOpen)},
+			&cli.StringFlag{Name: "cache-dir", Usage: "keep what is read in the directory `DIR` (default: pfs in your cache directory; none for file://)", Destination: &o.cacheDir},
+			&cli.StringFlag{Name: "cache-size", Usage: "let the cache take `SIZE` at most, such as 100G; 0 for no cache (default: a tenth of its disk)", Destination: &o.cacheSize},
 			&cli.BoolFlag{Name: "foreground", Usage: "serve the mount in this process until it is unmounted", Destination: &o.foreground},
 		},
 		Run: func(ctx context.Context, operands []string) error {
@@ -100,11 +111,17 @@ func (o options) open(ctx context.Context, a *app.App) (fsys backends.Store, opt
 	if err != nil {
 		return fsys, opts, cliargs.Usagef("--root: %v", err)
 	}
-	opts = fuse.Options{Root: root, ReadOnly: o.readOnly, Logger: slog.New(slog.NewTextHandler(a.Stderr, nil))}
+	if o.openMode == fuse.NoOpen && !o.readOnly {
+		return fsys, opts, cliargs.Usagef("--open-mode no-open needs --read-only")
+	}
+	opts = fuse.Options{Root: root, ReadOnly: o.readOnly, OpenMode: cmp.Or(o.openMode, fuse.Passthrough), Logger: slog.New(slog.NewTextHandler(a.Stderr, nil))}
 	if o.store == "" {
 		opts.Squash = true
-		fsys.FileSystem, opts.Source, err = a.Remotes.Tree(ctx, root, a.Main.Getenv("PFS_TOKEN_FILE"))
-		return fsys, opts, err
+		var user string
+		if fsys.FileSystem, opts.Source, user, err = a.Remotes.Tree(ctx, root, a.Main.Getenv("PFS_TOKEN_FILE")); err != nil {
+			return fsys, opts, err
+		}
+		return o.cached(fsys, opts, user)
 	}
 	// These stores know no user numbers.
 	opts.Squash = strings.HasPrefix(o.store, "hdfs:") || strings.HasPrefix(o.store, "mem:")
@@ -113,7 +130,10 @@ func (o options) open(ctx context.Context, a *app.App) (fsys backends.Store, opt
 	if err == nil {
 		fsys, err = backends.Open(ctx, backends.Spec{URL: o.store, Dir: dir}, backends.Caller{Logger: opts.Logger})
 	}
-	return fsys, opts, err
+	if err != nil {
+		return fsys, opts, err
+	}
+	return o.cached(fsys, opts, "")
 }
 
 // Umount returns the command umount.

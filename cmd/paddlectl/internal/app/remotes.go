@@ -101,21 +101,22 @@ func (r *remotes) Current(ctx context.Context) (*connection, error) {
 	return r.connect(ctx, file.Name, e)
 }
 
-// Tree returns the tree of the service that has the path p, and the address of that service. If
+// Tree returns the tree of the service that has the path p, the address of that service, and the user
+// whose files it shows: the account, or tokenFile. If
 // tokenFile is not empty, the token in this file is used in place of a login. Another process may
 // replace the token.
-func (r *remotes) Tree(ctx context.Context, p pfs.Path, tokenFile string) (pfs.FileSystem, string, error) {
+func (r *remotes) Tree(ctx context.Context, p pfs.Path, tokenFile string) (fsys pfs.FileSystem, endpoint, user string, err error) {
 	c, err := r.At(ctx, p)
 	if err != nil || tokenFile == "" {
 		if err != nil {
-			return nil, "", err
+			return nil, "", "", err
 		}
-		return c.FS, c.Entry.Endpoint, nil
+		return c.FS, c.Entry.Endpoint, c.Entry.Username, nil
 	}
 	if tokenFile, err = filepath.Abs(tokenFile); err != nil {
-		return nil, "", err
+		return nil, "", "", err
 	}
-	fsys, err := r.a.Client(c.Entry, func(_ context.Context, refused string) (string, error) {
+	fsys, err = r.a.Client(c.Entry, func(_ context.Context, refused string) (string, error) {
 		text, err := os.ReadFile(tokenFile)
 		token := strings.TrimSpace(string(text))
 		if err == nil && token == refused {
@@ -123,7 +124,7 @@ func (r *remotes) Tree(ctx context.Context, p pfs.Path, tokenFile string) (pfs.F
 		}
 		return token, err
 	})
-	return fsys, c.Entry.Endpoint, err
+	return fsys, c.Entry.Endpoint, tokenFile, err
 }
 
 // connect returns the service of the entry e of the file configName.

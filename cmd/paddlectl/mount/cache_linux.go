@@ -1,0 +1,81 @@
+package mount
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/paddlecloud/pfs/cmd/internal/backends"
+	"github.com/paddlecloud/pfs/cmd/internal/cliargs"
+	"github.com/paddlecloud/pfs/cmd/internal/cliio"
+	"github.com/paddlecloud/pfs/cmd/paddlectl/internal/app"
+	"github.com/paddlecloud/pfs/fuse"
+	"github.com/paddlecloud/pfs/pfs"
+	"github.com/paddlecloud/pfs/pfs/cachefs"
+)
+
+// cached returns store with the cache that o asks for. user is the account that reads.
+func (o options) cached(store backends.Store, opts fuse.Options, user string) (backends.Store, fuse.Options, error) {
+	c := cachefs.Options{Identity: opts.Source, User: user, Logger: opts.Logger}
+	if o.cacheSize != "" {
+		var err error
+		if c.Size, err = cliio.ParseSize(o.cacheSize); err != nil {
+			return store, opts, cliargs.Usagef("--cache-size: %v", err)
+		}
+	}
+	switch local := strings.HasPrefix(o.store, "file:"); {
+	case o.cacheSize != "" && c.Size == 0, local && o.cacheDir == "":
+		return store, opts, nil
+	case strings.HasPrefix(o.store, "mem:"): // its versions begin anew with each process
+		return store, opts, nil
+	case o.cacheDir != "":
+		dir, err := filepath.Abs(o.cacheDir)
+		if err != nil {
+			return store, opts, err
+		}
+		c.Dirs = []string{dir}
+	default:
+		dir, err := os.UserCacheDir()
+		if err != nil {
+			opts.Logger.Warn("nothing is cached; --cache-dir names a directory for it", "error", err)
+			return store, opts, nil
+		}
+		c.Dirs = []string{filepath.Join(dir, "pfs")}
+	}
+	if o.store == "" {
+		c.Public = isPublic
+	}
+	f, err := cachefs.New(store.FileSystem, c)
+	if err != nil {
+		return store, opts, err
+	}
+	closeStore := store.Close
+	store.FileSystem = f
+	store.Close = func() error {
+		err := f.Close()
+		if closeStore != nil {
+			err = errors.Join(err, closeStore())
+		}
+		return err
+	}
+	opts.Cache = func() any { return f.Status() }
+	return store, opts, nil
+}
+
+// isPublic reports whether every account of a service may read name.
+func isPublic(name pfs.Path) bool {
+	var dc, dir string
+	i := 0
+	for element := range name.Names() {
+		switch i {
+		case 1:
+			dc = element
+		case 2:
+			dir = element
+		}
+		i++
+	}
+	const public = "public"
+	return name.Within(app.Top) && (dc == public || dir == public)
+}

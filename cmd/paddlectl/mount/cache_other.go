@@ -1,0 +1,13 @@
+//go:build !linux
+
+package mount
+
+import (
+	"github.com/paddlecloud/pfs/cmd/internal/backends"
+	"github.com/paddlecloud/pfs/fuse"
+)
+
+// cached returns store.
+func (o options) cached(store backends.Store, opts fuse.Options, _ string) (backends.Store, fuse.Options, error) {
+	return store, opts, nil
+}

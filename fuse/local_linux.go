@@ -1,0 +1,240 @@
+package fuse
+
+import (
+	"context"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"sync"
+	"time"
+
+	raw "github.com/hanwen/go-fuse/v2/fuse"
+	"github.com/paddlecloud/pfs/pfs"
+)
+
+// infoOpener is a file system that can open a file without a request to the store, if the caller
+// knows its Info.
+type infoOpener interface {
+	OpenInfo(ctx context.Context, name pfs.Path, info pfs.Info) (pfs.File, error)
+}
+
+// infosOf returns fsys as an infoOpener.
+func infosOf(fsys pfs.FileSystem) (infoOpener, bool) {
+	o, ok := fsys.(infoOpener)
+	return o, ok
+}
+
+// known is what the tree keeps of the Info of a file for an infoOpener.
+type known struct {
+	version                 string
+	size                    int64
+	modTime, changeTime, at int64 // in ns since 1970; 0 if the store has none
+	mode                    fs.FileMode
+}
+
+// learn keeps what an infoOpener needs. The caller holds the lock of the tree.
+func (n *node) learn(info pfs.Info) {
+	n.known = nil
+	if info.IsRegular() && info.Version != "" {
+		n.known = &known{info.Version, info.Size, nanos(info.ModTime), nanos(info.ChangeTime), time.Now().UnixNano(), info.Mode}
+	}
+}
+
+// nanos converts a time for known, moment back.
+func nanos(t time.Time) int64 {
+	if t.IsZero() {
+		return 0
+	}
+	return t.UnixNano()
+}
+
+func moment(ns int64) time.Time {
+	if ns == 0 {
+		return time.Time{}
+	}
+	return time.Unix(0, ns)
+}
+
+// openVersion opens the current version of n for reading. A read-only mount takes what the kernel has
+// been told within the timeout for current.
+func (s *server) openVersion(ctx context.Context, n *node, name pfs.Path) (pfs.File, error) {
+	if s.infos != nil {
+		s.tree.mu.Lock()
+		k := n.known
+		s.tree.mu.Unlock()
+		if k != nil && time.Since(moment(k.at)) < s.opts.Timeout {
+			return s.infos.OpenInfo(ctx, name, pfs.Info{
+				Name: name.Base(), Mode: k.mode, Size: k.size, ModTime: moment(k.modTime), ChangeTime: moment(k.changeTime), Version: k.version,
+			})
+		}
+	}
+	f, err := s.fs.Open(ctx, name)
+	if err == nil && s.infos != nil {
+		s.tree.mu.Lock()
+		n.learn(f.Info())
+		s.tree.mu.Unlock()
+	}
+	return f, err
+}
+
+// backing is a local file that the kernel reads in place of requests for a node. All open files of the
+// node use it.
+type backing struct {
+	id    int32
+	users int
+}
+
+// back lets the kernel read the local file behind o, which is being opened, if it may. The caller holds
+// the lock of the tree.
+//
+// The kernel does not allow a node to be open through its page cache and with a local file at once.
+func (s *server) back(o *openFile, out *raw.OpenOut) {
+	n := o.node.rare()
+	if s.opts.OpenMode != Passthrough || !s.opts.ReadOnly || s.unbacked.Load() {
+		return
+	}
+	if n.backing == nil {
+		l, ok := o.file.(LocalFile)
+		if !ok || len(n.open) > 0 {
+			return
+		}
+		f := l.Local()
+		if f == nil {
+			return
+		}
+		id, errno := s.kernel.RegisterBackingFd(&raw.BackingMap{Fd: int32(f.Fd())})
+		if errno != 0 {
+			s.unbacked.Store(true)
+			s.opts.Logger.Warn("the kernel does not read local files itself here; they are read through its page cache", "error", errno)
+			return
+		}
+		n.backing = &backing{id: id}
+	}
+	n.backing.users++
+	o.backed = true
+	out.BackingID = n.backing.id
+	out.OpenFlags |= raw.FOPEN_PASSTHROUGH
+}
+
+// unback ends what back began for o. The caller holds the lock of the tree.
+func (s *server) unback(o *openFile) {
+	if !o.backed {
+		return
+	}
+	n := o.node.rare()
+	if n.backing.users--; n.backing.users == 0 {
+		s.kernel.UnregisterBackingFd(n.backing.id)
+		n.backing = nil
+	}
+}
+
+// openMode returns the mode that is in use.
+func (s *server) openMode() string {
+	switch {
+	case s.opts.OpenMode == NoOpen:
+		return NoOpen
+	case s.opts.OpenMode == Passthrough && s.opts.ReadOnly && os.Geteuid() == 0 && !s.unbacked.Load() &&
+		s.kernel.KernelSettings().Flags64()&raw.CAP_PASSTHROUGH != 0:
+		return Passthrough
+	}
+	return PageCache
+}
+
+// mostUnopened is how many files a mount without opens keeps open on the store.
+const mostUnopened = 512
+
+// unopened are files that are read though the kernel has not opened them.
+type unopened struct {
+	mu    sync.Mutex
+	clock uint64
+	files map[*node]*unopenedFile
+}
+
+type unopenedFile struct {
+	pfs.File
+	used uint64
+}
+
+// file returns the open file of n, or opens the version that the tree knows.
+func (u *unopened) file(ctx context.Context, s *server, n *node) (pfs.File, error) {
+	s.tree.mu.Lock()
+	k := n.known
+	s.tree.mu.Unlock()
+	u.mu.Lock()
+	u.clock++
+	f := u.files[n]
+	if f != nil && (k == nil || f.Info().Version == k.version) {
+		f.used = u.clock
+		u.mu.Unlock()
+		return f, nil
+	}
+	u.mu.Unlock()
+	name, ok := s.path(n)
+	if !ok {
+		return nil, pfs.Stale
+	}
+	opened, err := s.openVersion(ctx, n, name)
+	if err != nil {
+		return nil, stale(err)
+	}
+	if !n.is(opened.Info()) {
+		opened.Close()
+		return nil, pfs.Stale
+	}
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if old := u.files[n]; old != nil {
+		old.Close()
+	} else if len(u.files) >= mostUnopened {
+		u.closeOldest()
+	}
+	u.clock++
+	u.files[n] = &unopenedFile{opened, u.clock}
+	return opened, nil
+}
+
+// closeOldest closes the file that was not read for the longest time.
+func (u *unopened) closeOldest() {
+	var oldest *node
+	for n, f := range u.files {
+		if oldest == nil || f.used < u.files[oldest].used {
+			oldest = n
+		}
+	}
+	u.files[oldest].Close()
+	delete(u.files, oldest)
+}
+
+// forget closes the file of n, which the kernel does not know any more.
+func (u *unopened) forget(n *node) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if f := u.files[n]; f != nil {
+		f.Close()
+		delete(u.files, n)
+	}
+}
+
+// readUnopened reads a file of a mount without opens.
+func (s *server) readUnopened(ctx context.Context, n *node, p []byte, off int64) (int, error) {
+	for try := 0; ; try++ {
+		f, err := s.unopened.file(ctx, s, n)
+		if err != nil {
+			return 0, err
+		}
+		k, err := f.ReadAt(ctx, p, off)
+		switch kind := pfs.KindOf(err); {
+		case err == nil || errors.Is(err, io.EOF):
+			return k, nil
+		case try < 2 && kind == pfs.Closed: // another reader needed the place
+		case try < 2 && (kind == pfs.Conflict || kind == pfs.Stale):
+			s.tree.mu.Lock()
+			n.known = nil
+			s.tree.mu.Unlock()
+			s.unopened.forget(n)
+		default:
+			return 0, err
+		}
+	}
+}
