@@ -17,11 +17,12 @@ func TestQueueOrder(t *testing.T) {
 		var order []priority
 		tickets := map[priority]*ticket{}
 		for _, p := range []priority{background, prefetch, demand} {
-			tickets[p] = q.enter(p, 10)
+			waiting := q.enter(p, 10)
+			tickets[p] = waiting
 			go func() {
-				if q.wait(t.Context(), tickets[p]) == nil {
+				if q.wait(t.Context(), waiting) == nil {
 					order = append(order, p)
-					q.leave(tickets[p])
+					q.leave(waiting)
 				}
 			}()
 		}
