@@ -22,7 +22,7 @@ func TestOtherSystems(t *testing.T) {
 	for _, system := range [][2]string{{"darwin", "arm64"}, {"windows", "amd64"}} {
 		t.Run(system[0], func(t *testing.T) {
 			t.Parallel()
-			c := exec.Command("go", "list", "-deps", "-json=ImportPath,Dir,GoFiles,ImportMap,Module", "./cmd/paddlectl")
+			c := exec.Command("go", "list", "-tags=", "-deps", "-json=ImportPath,Dir,GoFiles,ImportMap,Module", "./cmd/paddlectl")
 			c.Env = append(os.Environ(), "GOOS="+system[0], "GOARCH="+system[1], "CGO_ENABLED=0")
 			c.Stderr = os.Stderr
 			out, err := c.Output()

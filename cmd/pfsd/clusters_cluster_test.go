@@ -77,7 +77,7 @@ func testNamedInTwoWays(t *testing.T, first, second string) {
 	if err := os.WriteFile(file, []byte("datacenters:\n  dc1: "+first+"\n  dc4: "+second+"\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	const says = "a second name"
+	const says = "overlap on their store"
 	if got := run(t, "", "check", "--data", data, "--config", file); got.code != int(cliio.Partly) || !strings.Contains(got.stdout, says) {
 		t.Errorf("check: code %d\n%s%s", got.code, got.stdout, got.stderr)
 	}

@@ -332,16 +332,17 @@ func (w *staged) end(ctx context.Context, op string, discard bool) (err error) {
 			return struct{}{}, w.discard(c, op)
 		}, nil)
 	}
-	w.letGo()
+	w.closeTemp()
 	return fail(op, w.name, err)
 }
 
-// letGo closes the temporary. An unanswered call that sets or releases the lock must end first, but
-// the caller does not wait for it.
-func (w *staged) letGo() {
+// closeTemp closes the temporary, unless Commit has. A call that is just setting or releasing the lock
+// must end first. If the cluster does not answer it, the caller gives up after the timeout, and the
+// temporary is closed when the call has ended.
+func (w *staged) closeTemp() {
 	h := w.file.close()
 	if h == nil {
-		return // the lock has ended with the mount
+		return // by Commit, or its mount was given up
 	}
 	_, _ = run(context.Background(), w.fs, func(*call) (struct{}, error) {
 		w.lock.forget()
@@ -353,7 +354,7 @@ func (w *staged) letGo() {
 func (w *staged) discard(c *call, op string) error {
 	h, err := w.file.use(c)
 	if errors.Is(err, pfs.Conflict) {
-		return nil
+		return nil // another handle committed or discarded it, or it expired
 	}
 	if err != nil {
 		return err

@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/paddlecloud/pfs/pfs"
-	"github.com/paddlecloud/pfs/pfs/internal/rules"
 )
 
 // stat is the store's description of an inode.
@@ -35,10 +34,10 @@ type entry struct {
 	next int64 // where a read of the directory continues
 }
 
-// noSnap is the snapshot number of the live file system.
+// noSnap is the snapshot number of the live file system, CEPH_NOSNAP.
 const noSnap = math.MaxUint64 - 1
 
-// owner returns the owner.
+// owner returns the numbers of the owner and the group.
 func (s stat) owner() ids { return ids{s.uid, s.gid} }
 
 // same reports whether s and t describe the same inode.
@@ -53,18 +52,21 @@ func (s stat) tag() string {
 	return fmt.Sprintf("%x-%x-%x-%x", s.ino, s.size, s.mtime.UnixNano(), s.ctime.UnixNano())
 }
 
+// id returns Info.ID, the number of the inode. An inode has the same number in all snapshots, so in
+// a snapshot the upper 16 bits also hold the number of the snapshot; IDs of snapshots whose numbers
+// differ by a multiple of 65,536 are equal. In the live tree that part is 0.
+func (s stat) id() uint64 { return s.ino ^ (s.snap-noSnap)<<48 }
+
 // info returns the Info of the file at name. The store knows users by their numbers only.
 func (s stat) info(name pfs.Path) pfs.Info {
 	info := pfs.Info{
 		Name:    name.Base(),
-		Mode:    s.mode.Type() | s.mode.Perm() | s.mode&rules.Special,
+		Mode:    s.mode,
 		ModTime: s.mtime,
 		Owner:   strconv.FormatUint(uint64(s.uid), 10),
 		Group:   strconv.FormatUint(uint64(s.gid), 10),
 		Version: s.tag(),
-
-		// An inode has the same number in all snapshots.
-		ID: s.ino ^ (s.snap-noSnap)<<48, Links: s.links, UID: s.uid, GID: s.gid, Device: s.device,
+		ID:      s.id(), Links: s.links, UID: s.uid, GID: s.gid, Device: s.device,
 		ChangeTime: s.ctime, AccessTime: s.atime, BlockSize: s.block,
 	}
 	if !s.mode.IsDir() {

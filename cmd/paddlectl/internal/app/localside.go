@@ -31,20 +31,21 @@ func (l *LocalSide) End(name string) (transfer.End, error) {
 		return transfer.End{}, err
 	}
 	if !filepath.IsAbs(name) {
-		l.note(p, name)
+		l.noteTyped(p, name)
 	}
 	fsys, err := l.volume(volume)
 	return transfer.End{FS: fsys, Path: p}, err
 }
 
-func (l *LocalSide) note(p pfs.Path, name string) {
+// noteTyped remembers that the user typed name for p, for messages.
+func (l *LocalSide) noteTyped(p pfs.Path, name string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.typed == nil {
 		l.typed = map[pfs.Path]string{}
 	}
 	l.typed[p] = name
-	// Messages about temporaries beside the file name its directory.
+	// A message about a temporary names the directory of the file.
 	if _, known := l.typed[p.Parent()]; !known && !endsInSlash(name) {
 		l.typed[p.Parent()] = filepath.Dir(name)
 	}
