@@ -112,7 +112,7 @@ type thriftReader struct {
 
 func newThriftReader(b []byte) thriftReader {
 	rest := bytes.NewBuffer(b)
-	return thriftReader{thrift.NewTCompactProtocol(&thrift.TMemoryBuffer{Buffer: rest}), rest}
+	return thriftReader{thrift.NewTCompactProtocolConf(&thrift.TMemoryBuffer{Buffer: rest}, nil), rest}
 }
 
 // structure calls field for each field of a struct; field must read the value.
