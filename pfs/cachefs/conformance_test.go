@@ -4,6 +4,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/paddlecloud/pfs/internal/testbed"
 	"github.com/paddlecloud/pfs/pfs"
 	"github.com/paddlecloud/pfs/pfs/localfs"
 	"github.com/paddlecloud/pfs/pfs/memfs"
@@ -32,6 +33,7 @@ func TestSuiteOverMemory(t *testing.T) {
 }
 
 func TestSuiteOverDirectory(t *testing.T) {
+	testbed.Long(t)
 	pfstest.Run(t, pfstest.Options{Gaps: pfstest.NoBlockLocations | pfstest.NoConcat | pfstest.NoReplication, Names: 300, New: func(t *testing.T) pfs.FileSystem {
 		fsys, err := localfs.New(t.TempDir(), localfs.Options{NoSync: true})
 		if err != nil {

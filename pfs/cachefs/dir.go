@@ -160,7 +160,7 @@ func (d *dir) open(sub, key string, size int64, boot bootID) (*disk, error) {
 	if err := os.Mkdir(base, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
 		return nil, err
 	}
-	return openDisk(filepath.Join(base, key[:2], key), size, boot)
+	return openDisk(filepath.Join(base, key[:1], key), size, boot)
 }
 
 // full reports whether n more bytes do not fit, and wakes the evictor before that is so.

@@ -71,7 +71,7 @@ func openDisk(path string, size int64, boot bootID) (*disk, error) {
 		switch {
 		case err == nil && k != nil:
 			return k, nil
-		case errors.Is(err, fs.ErrNotExist): // the directory of 1/256 of the files
+		case errors.Is(err, fs.ErrNotExist): // the directory of a sixteenth of the files
 			if made := os.Mkdir(filepath.Dir(path), 0o700); made != nil && !errors.Is(made, fs.ErrExist) {
 				return nil, err
 			}
