@@ -248,15 +248,14 @@ func TestWrongBytes(t *testing.T) {
 	}
 	for _, fsys := range []pfs.FileSystem{s, slowService{s}} {
 		c := newCache(t, fsys, nil)
-		left := 0
+		var left atomic.Int64 // reads that return a wrong byte
 		s.fault = func(_ context.Context, _ pfs.Path, p []byte, off int64) error {
-			if left > 0 && off == 0 && len(p) > 0 {
-				left--
+			if off == 0 && len(p) > 0 && left.Add(-1) >= 0 {
 				p[len(p)/2]++
 			}
 			return nil
 		}
-		left = 1
+		left.Store(1)
 		f := open(t, c, "/small")
 		readAll(t, f, small) // it is read again
 		f.Close()
@@ -264,14 +263,14 @@ func TestWrongBytes(t *testing.T) {
 		for _, path := range filesOf(t, c.opts.Dirs[0]) {
 			removeFiles(path)
 		}
-		left = 1000
+		left.Store(1000)
 		f = open(t, c, "/small")
 		_, err := f.ReadAt(t.Context(), make([]byte, 10), 0)
 		pfstest.WantKind(t, err, pfs.Integrity)
 		f.Close()
 		waitIdle(c)
 
-		left = 1
+		left.Store(1000) // a hedged request must not return the right bytes
 		f = open(t, c, "/large")
 		_, err = f.ReadAt(t.Context(), make([]byte, len(large)), 0)
 		pfstest.WantKind(t, err, pfs.Integrity)
@@ -279,6 +278,7 @@ func TestWrongBytes(t *testing.T) {
 			t.Error("a file with wrong bytes is given to the kernel")
 		}
 		waitIdle(c)
+		left.Store(0)
 		readAll(t, f, large)
 		f.Close()
 		f = open(t, c, "/large")

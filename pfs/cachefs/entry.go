@@ -42,6 +42,7 @@ type entry struct {
 	sums    []pfs.LeafDigest // of the blocks that are not missing
 	digest  string           // as the store has it; may be empty
 	early   int64            // running fetches whose blocks readers have already
+	damaged atomic.Int64     // how often all blocks together had not the digest of the file
 	fetches map[int64]*fetch
 	src     *source
 }
@@ -99,6 +100,7 @@ func (e *entry) finish() error {
 		return nil
 	}
 	if err := e.checkDigest(e.sums...); err != nil {
+		e.damaged.Add(1)
 		for b := range e.states {
 			e.setState(int64(b), missing)
 			e.sums[b] = pfs.LeafDigest{}

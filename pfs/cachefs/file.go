@@ -5,6 +5,7 @@ import (
 	"io"
 	"os"
 	"sync"
+	"sync/atomic"
 
 	"github.com/paddlecloud/pfs/pfs"
 )
@@ -13,6 +14,7 @@ import (
 type File struct {
 	e    *entry
 	info pfs.Info
+	seen atomic.Int64 // entry.damaged when ReadAt last looked
 
 	mu     sync.Mutex
 	users  int // calls of ReadAt
@@ -26,7 +28,9 @@ func (f *FS) newFile(ctx context.Context, e *entry, info pfs.Info) *File {
 	if info.Size <= smallFile {
 		f.readFolder(ctx, e)
 	}
-	return &File{e: e, info: info}
+	file := &File{e: e, info: info}
+	file.seen.Store(e.damaged.Load())
+	return file
 }
 
 // Info describes the version that this File reads.
@@ -107,7 +111,12 @@ func (f *File) ReadAt(ctx context.Context, p []byte, off int64) (n int, err erro
 		} else {
 			f.readAhead(ctx, b)
 		}
-		if err := e.readBlock(ctx, part, at, b); err != nil {
+		err := e.readBlock(ctx, part, at, b)
+		if found := e.damaged.Load(); f.seen.Swap(found) != found && err == nil {
+			// A block that was read before the last one came may be wrong.
+			err = pfs.Errorf(op, e.name, pfs.Integrity, "the blocks read so far have not the digest of the file: read it again")
+		}
+		if err != nil {
 			return n, err
 		}
 		n += len(part)
