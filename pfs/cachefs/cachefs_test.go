@@ -277,8 +277,10 @@ func TestWrongBytes(t *testing.T) {
 		if f.Local() != nil {
 			t.Error("a file with wrong bytes is given to the kernel")
 		}
+		f.Close()
 		waitIdle(c)
 		left.Store(0)
+		f = open(t, c, "/large")
 		readAll(t, f, large)
 		f.Close()
 		f = open(t, c, "/large")

@@ -142,6 +142,22 @@ func (e *entry) awaitEarly() {
 	}
 }
 
+// checkWhole is called when a reader has got a block from the disk. If no block is missing any more,
+// it waits until the file is checked as a whole, and returns Integrity if it is not right.
+func (e *entry) checkWhole() error {
+	if e.whole.Load() {
+		return nil
+	}
+	e.mu.Lock()
+	missing := e.left.Load()-e.early > 0 // the reader of the last one will wait
+	e.mu.Unlock()
+	if missing {
+		return nil
+	}
+	e.awaitEarly()
+	return e.finish()
+}
+
 // want begins to fetch block b unless it is there or on its way. It returns nil if it is there.
 func (e *entry) want(ctx context.Context, b int64, p priority) *fetch {
 	f, run := e.claim(b, p, func() *ticket { return e.fs.queue.enter(p, e.length(b)) })
@@ -173,8 +189,9 @@ func (e *entry) need(ctx context.Context, b int64, p []byte, off int64) (bool, e
 			if err != nil {
 				e.lose(b)
 				e.dir.fail(err)
+				return false, nil
 			}
-			return err == nil, nil
+			return true, e.checkWhole()
 		}
 		loaded, err := e.await(ctx, f)
 		switch {
