@@ -249,6 +249,6 @@ func TestRecordsOfNothing(t *testing.T) {
 		if err != nil || !strings.Contains(string(said), want) {
 			t.Errorf("%s: %v: %s", args, err, said)
 		}
-		checkResident(t, cmd, 2*chunk>>20*4/3+64)
+		checkResident(t, cmd, 2*chunk>>20*4/3+88)
 	}
 }
