@@ -67,7 +67,7 @@
 //
 // # Optional capabilities
 //
-// What only some stores can do is an interface of one method (capability.go, handle.go,
+// An operation that only some stores have is an interface of one method (capability.go, handle.go,
 // attr.go). [CapabilitiesOf] returns what can be done below a path, without trying it.
 //
 // Callers use a function of this package. It asserts the interface, falls back where an honest

@@ -9,8 +9,9 @@ import (
 // ownProcessEnv names the test that a process was started for.
 const ownProcessEnv = "PFS_TEST_PROCESS"
 
-// InOwnProcess runs the calling test in a process of its own, at the same time as other tests, so that
-// what it measures of its process is its own. The test returns if InOwnProcess reports false:
+// InOwnProcess runs the calling test in a process of its own, at the same time as other tests. Other
+// tests then do not affect the memory that it measures. The test returns if InOwnProcess reports
+// false:
 //
 //	if !testbed.InOwnProcess(t) {
 //		return

@@ -37,8 +37,8 @@
 // # Whose files are on the stores
 //
 // Where a store can give files to users (pfs.OwnershipGiver), a home and everything made in it
-// belong to its user, whoever makes it. What is made in a mapped directory belongs to the user who
-// makes it; what is public belongs to the service. A rename changes no owner. The service makes
+// belong to its user, whoever makes it. New files in a mapped directory belong to the user who
+// makes them; public files belong to the service. A rename changes no owner. The service makes
 // every access with its own rights, except in a mapped directory that keeps the store's
 // permissions (pfs.Impersonator): there it acts as the user who asks. An identity without a name
 // and numbers on the stores owns nothing there and enters no such directory.
