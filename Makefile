@@ -22,7 +22,7 @@ GO ?= go
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
 LDFLAGS := -X main.version=$(VERSION)
 
-# CephFS needs libcephfs. It is built into pfsd if the headers are installed.
+# CephFS needs libcephfs. It is built into pfsd and pfs-agent if the headers are installed.
 TAGS ?= $(shell [ -e /usr/include/cephfs/libcephfs.h ] && [ -e /usr/include/rados/librados.h ] && echo ceph)
 FLAGS = -tags=$(TAGS)
 
@@ -30,7 +30,7 @@ FLAGS = -tags=$(TAGS)
 .NOTPARALLEL:
 # paddlectl has no CephFS built in: it runs where libcephfs is missing, and starts in half the time.
 build:
-	$(GO) build $(FLAGS) -trimpath -ldflags '$(LDFLAGS)' -o bin/ ./cmd/pfsd
+	$(GO) build $(FLAGS) -trimpath -ldflags '$(LDFLAGS)' -o bin/ ./cmd/pfsd ./cmd/pfs-agent
 	$(GO) build -trimpath -ldflags '$(LDFLAGS)' -o bin/ ./cmd/paddlectl
 
 demo: build

@@ -74,16 +74,17 @@ var allowed = map[string][]string{
 	"cmd/internal/cliio":              {"pfs", "pfs/transfer", "cmd/internal/cliargs"},
 	"cmd/internal/strictyaml":         {"pfs", "cmd/internal/cliargs"},
 	"cmd/internal/config":             {"pfs", "pfs/client", "cmd/internal/cliargs", "cmd/internal/strictyaml"},
-	"cmd/paddlectl/internal/app":      {"pfs", "pfs/client", "pfs/localfs", "pfs/retry", "pfs/transfer", "recordio", "cmd/internal/cliargs", "cmd/internal/cliio", "cmd/internal/config", "internal/sorter"},
-	"cmd/paddlectl/internal/copying":  {"pfs", "pfs/retry", "pfs/transfer", "cmd/internal/cliargs", "cmd/internal/cliio", "cmd/paddlectl/internal/app", "internal/sorter"},
-	"cmd/paddlectl/internal/datafile": {"pfs", "pfs/dataset", "pfs/dataset/payload", "pfs/dataset/recordfile", "pfs/transfer", "recordio", "cmd/internal/cliargs", "cmd/internal/cliio", "cmd/paddlectl/internal/app", "cmd/paddlectl/internal/copying", "internal/tempfile"},
-	"cmd/paddlectl":                   {"cmd/paddlectl/config", "cmd/paddlectl/dataset", "cmd/paddlectl/files", "cmd/paddlectl/help", "cmd/paddlectl/internal/app", "cmd/paddlectl/mount", "cmd/paddlectl/recordio"},
-	"cmd/paddlectl/mount":             {"pfs", "fuse", "pfs/cachefs", "cmd/internal/backends", "cmd/internal/cliargs", "cmd/internal/cliio", "cmd/paddlectl/internal/app"},
-	"cmd/paddlectl/config":            {"pfs", "pfs/client", "cmd/internal/cliargs", "cmd/internal/cliio", "cmd/internal/config", "cmd/paddlectl/internal/app"},
-	"cmd/paddlectl/dataset":           {"pfs", "pfs/dataset", "pfs/dataset/manifest", "pfs/dataset/payload", "pfs/dataset/recordfile", "pfs/transfer", "recordio", "recordio/convert", "shard", "split", "cmd/internal/cliargs", "cmd/internal/cliio", "cmd/paddlectl/internal/app", "cmd/paddlectl/internal/copying", "cmd/paddlectl/internal/datafile"},
-	"cmd/paddlectl/files":             {"pfs", "pfs/dataset/recordfile", "pfs/digest", "pfs/transfer", "cmd/internal/cliargs", "cmd/internal/cliio", "cmd/paddlectl/internal/app", "cmd/paddlectl/internal/copying", "cmd/paddlectl/internal/datafile", "internal/sorter"},
-	"cmd/paddlectl/help":              {"pfs", "pfs/dataset", "pfs/dataset/payload", "pfs/digest", "recordio/convert", "shard", "cmd/internal/cliargs", "cmd/paddlectl/files", "cmd/paddlectl/internal/app", "cmd/paddlectl/recordio"},
-	"cmd/paddlectl/recordio":          {"pfs", "pfs/dataset/recordfile", "pfs/transfer", "recordio", "split", "cmd/internal/cliargs", "cmd/internal/cliio", "cmd/paddlectl/internal/app", "cmd/paddlectl/internal/datafile"},
+	"cmd/internal/app":                {"pfs", "pfs/client", "pfs/localfs", "pfs/retry", "pfs/transfer", "recordio", "cmd/internal/cliargs", "cmd/internal/cliio", "cmd/internal/config", "internal/sorter"},
+	"cmd/paddlectl/internal/copying":  {"pfs", "pfs/retry", "pfs/transfer", "cmd/internal/cliargs", "cmd/internal/cliio", "cmd/internal/app", "internal/sorter"},
+	"cmd/paddlectl/internal/datafile": {"pfs", "pfs/dataset", "pfs/dataset/payload", "pfs/dataset/recordfile", "pfs/transfer", "recordio", "cmd/internal/cliargs", "cmd/internal/cliio", "cmd/internal/app", "cmd/paddlectl/internal/copying", "internal/tempfile"},
+	"cmd/paddlectl":                   {"cmd/internal/app", "cmd/internal/mounting", "cmd/paddlectl/config", "cmd/paddlectl/dataset", "cmd/paddlectl/files", "cmd/paddlectl/help", "cmd/paddlectl/recordio"},
+	"cmd/pfs-agent":                   {"cmd/internal/app", "cmd/internal/cliargs", "cmd/internal/mounting"},
+	"cmd/internal/mounting":           {"pfs", "fuse", "pfs/cachefs", "cmd/internal/backends", "cmd/internal/cliargs", "cmd/internal/cliio", "cmd/internal/app"},
+	"cmd/paddlectl/config":            {"pfs", "pfs/client", "cmd/internal/cliargs", "cmd/internal/cliio", "cmd/internal/config", "cmd/internal/app"},
+	"cmd/paddlectl/dataset":           {"pfs", "pfs/dataset", "pfs/dataset/manifest", "pfs/dataset/payload", "pfs/dataset/recordfile", "pfs/transfer", "recordio", "recordio/convert", "shard", "split", "cmd/internal/cliargs", "cmd/internal/cliio", "cmd/internal/app", "cmd/paddlectl/internal/copying", "cmd/paddlectl/internal/datafile"},
+	"cmd/paddlectl/files":             {"pfs", "pfs/dataset/recordfile", "pfs/digest", "pfs/transfer", "cmd/internal/cliargs", "cmd/internal/cliio", "cmd/internal/app", "cmd/paddlectl/internal/copying", "cmd/paddlectl/internal/datafile", "internal/sorter"},
+	"cmd/paddlectl/help":              {"pfs", "pfs/dataset", "pfs/dataset/payload", "pfs/digest", "recordio/convert", "shard", "cmd/internal/cliargs", "cmd/paddlectl/files", "cmd/internal/app", "cmd/paddlectl/recordio"},
+	"cmd/paddlectl/recordio":          {"pfs", "pfs/dataset/recordfile", "pfs/transfer", "recordio", "split", "cmd/internal/cliargs", "cmd/internal/cliio", "cmd/internal/app", "cmd/paddlectl/internal/datafile"},
 	"cmd/pfsd": {"pfs", "pfs/auth", "pfs/namespace", "pfs/server", "pfs/wire",
 		"cmd/internal/backends", "cmd/internal/cliargs", "cmd/internal/cliio", "cmd/internal/strictyaml"},
 }
@@ -118,14 +119,14 @@ var modules = map[string][]string{
 	"golang.org/x/text":              {"pfs/auth", "recordio/convert", "cmd/internal/cliio"},
 
 	"github.com/rogpeppe/go-internal": {"cmd/internal/config"},
-	"github.com/urfave/cli/v2": {"cmd/internal/cliargs", "cmd/pfsd",
-		"cmd/paddlectl", "cmd/paddlectl/config", "cmd/paddlectl/dataset", "cmd/paddlectl/files", "cmd/paddlectl/help", "cmd/paddlectl/internal/app", "cmd/paddlectl/internal/copying", "cmd/paddlectl/internal/datafile", "cmd/paddlectl/mount", "cmd/paddlectl/recordio"},
+	"github.com/urfave/cli/v2": {"cmd/internal/cliargs", "cmd/pfsd", "cmd/pfs-agent",
+		"cmd/paddlectl", "cmd/paddlectl/config", "cmd/paddlectl/dataset", "cmd/paddlectl/files", "cmd/paddlectl/help", "cmd/internal/app", "cmd/paddlectl/internal/copying", "cmd/paddlectl/internal/datafile", "cmd/internal/mounting", "cmd/paddlectl/recordio"},
 	"go.yaml.in/yaml/v3": {"pfs/auth", "cmd/internal/config", "cmd/internal/strictyaml", "cmd/pfsd"},
 	"golang.org/x/term":  {"cmd/internal/cliio"},
 }
 
 // longest is the length of the longest allowed chain of imports. The packages of
-// paddlectl are counted separately.
+// paddlectl and pfs-agent are counted separately.
 const longest, longestOfCommands = 4, 6
 
 // TestImports checks the module as built without and with CephFS. It compiles nothing, so it
@@ -234,5 +235,7 @@ func depth(imports map[string]map[string]bool, pkg string) int {
 	return most
 }
 
-// isCommand reports whether pkg is a package of paddlectl.
-func isCommand(pkg string) bool { return strings.HasPrefix(pkg, "cmd/paddlectl") }
+// isCommand reports whether pkg is a package of paddlectl or pfs-agent.
+func isCommand(pkg string) bool {
+	return strings.HasPrefix(pkg, "cmd/paddlectl") || pkg == "cmd/pfs-agent" || pkg == "cmd/internal/app" || pkg == "cmd/internal/mounting"
+}

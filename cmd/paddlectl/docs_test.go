@@ -13,8 +13,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/paddlecloud/pfs/cmd/internal/app"
 	"github.com/paddlecloud/pfs/cmd/internal/cliio"
-	"github.com/paddlecloud/pfs/cmd/paddlectl/internal/app"
 	"github.com/paddlecloud/pfs/pfs/pfstest"
 	"github.com/urfave/cli/v2"
 )

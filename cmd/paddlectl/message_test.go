@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/paddlecloud/pfs/cmd/internal/app"
 )
 
 // repeated returns the first line of a program's messages in which a part occurs twice in a row,
@@ -42,7 +44,7 @@ func TestRepeated(t *testing.T) {
 // with a code that no script expects.
 func watched() {
 	const saidTwice = 99
-	m, w := newMain(), &watcher{w: os.Stderr}
+	m, w := app.NewMain("", version, commands), &watcher{w: os.Stderr}
 	m.Patience = time.Second
 	m.Stderr = w
 	code := m.Run(context.Background())

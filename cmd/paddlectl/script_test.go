@@ -53,6 +53,7 @@ func TestScripts(t *testing.T) {
 			e.Setenv("PADDLE_CONFIG", filepath.Join(e.WorkDir, ".paddle", "config"))
 			e.Setenv("GOLDEN", golden)
 			e.Setenv("XDG_CACHE_HOME", filepath.Join(e.WorkDir, ".cache"))
+			e.Setenv("PATH", tools.dir+string(os.PathListSeparator)+e.Getenv("PATH"))
 			e.Defer(func() { unmountBelow(e.WorkDir) })
 			e.Setenv("GORACE", "atexit_sleep_ms=0") // else a second for each command, under -race
 			return os.WriteFile(filepath.Join(e.WorkDir, ".password"), []byte(password+"\n"), 0o600)
@@ -83,8 +84,9 @@ func TestScripts(t *testing.T) {
 	})
 }
 
-// tools are shared by scripts: a pfsd and the accounts of its services.
+// tools are shared by scripts: pfsd, pfs-agent, and the accounts of its services.
 type tools struct {
+	dir      string // of the programs
 	pfsd     string
 	accounts string   // a data directory with the accounts
 	running  sync.Map // process id -> *running
@@ -93,9 +95,9 @@ type tools struct {
 func newTools(t *testing.T) *tools {
 	t.Helper()
 	dir := t.TempDir()
-	s := &tools{pfsd: filepath.Join(dir, "pfsd"), accounts: filepath.Join(dir, "accounts")}
-	if out, err := exec.Command("go", "build", "-o", s.pfsd, "../pfsd").CombinedOutput(); err != nil {
-		t.Fatalf("build pfsd: %v\n%s", err, out)
+	s := &tools{dir: dir, pfsd: filepath.Join(dir, "pfsd"), accounts: filepath.Join(dir, "accounts")}
+	if out, err := exec.Command("go", "build", "-o", dir, "../pfsd", "../pfs-agent").CombinedOutput(); err != nil {
+		t.Fatalf("build pfsd and pfs-agent: %v\n%s", err, out)
 	}
 	for _, user := range [][]string{{"alice"}, {"bob@example.org"}, {"ada", "--role", "admin"}} {
 		cmd := exec.Command(s.pfsd, append([]string{"user", "add", "--data", s.accounts, "--password-stdin"}, user...)...)

@@ -59,7 +59,7 @@ func (c *Client) send(ctx context.Context, m message, receive func(resp *http.Re
 		if err == nil {
 			err = c.attempt(ctx, m, token, receive)
 		}
-		if m.anonymous || refreshed || token == "" || pfs.KindOf(err) != pfs.Unauthenticated {
+		if m.anonymous || refreshed || token == "" || pfs.KindOf(err) != pfs.Unauthenticated || isUntrusted(err) {
 			return err
 		}
 		refreshed = true
@@ -138,6 +138,17 @@ func (c *Client) attempt(ctx context.Context, m message, token string, receive f
 		_, _ = io.CopyN(io.Discard, resp.Body, 1) // reach the end, so that the connection is kept
 	}
 	return named(err, m)
+}
+
+// isUntrusted reports whether the service has shown a certificate that is not accepted. Another token
+// does not help then.
+func isUntrusted(err error) bool {
+	var pinned *PinError
+	var unknown x509.UnknownAuthorityError
+	var invalid x509.CertificateInvalidError
+	var host x509.HostnameError
+	var verification *tls.CertificateVerificationError
+	return errors.As(err, &pinned) || errors.As(err, &unknown) || errors.As(err, &invalid) || errors.As(err, &host) || errors.As(err, &verification)
 }
 
 // named adds the path of the message to an error that has none.
@@ -296,11 +307,7 @@ func (c *Client) transportError(ctx context.Context, m message, err error) error
 	if speaksPlainHTTP(err) {
 		return wrongScheme(m.op, m.name, c.base)
 	}
-	var unknown x509.UnknownAuthorityError
-	var invalid x509.CertificateInvalidError
-	var host x509.HostnameError
-	var verification *tls.CertificateVerificationError
-	if errors.As(err, &unknown) || errors.As(err, &invalid) || errors.As(err, &host) || errors.As(err, &verification) {
+	if isUntrusted(err) {
 		return pfs.Errorf(m.op, m.name, pfs.Unauthenticated, "%s cannot prove who it is (%w): log in with --fingerprint to trust its certificate", c.base, err)
 	}
 	var u *url.Error

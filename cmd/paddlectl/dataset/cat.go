@@ -4,9 +4,9 @@ import (
 	"context"
 	"iter"
 
+	"github.com/paddlecloud/pfs/cmd/internal/app"
 	"github.com/paddlecloud/pfs/cmd/internal/cliargs"
 	"github.com/paddlecloud/pfs/cmd/internal/cliio"
-	"github.com/paddlecloud/pfs/cmd/paddlectl/internal/app"
 	"github.com/paddlecloud/pfs/cmd/paddlectl/internal/datafile"
 	"github.com/paddlecloud/pfs/pfs/dataset"
 	"github.com/paddlecloud/pfs/pfs/dataset/payload"

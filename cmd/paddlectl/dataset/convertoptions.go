@@ -5,9 +5,9 @@ import (
 	"errors"
 	"strings"
 
+	"github.com/paddlecloud/pfs/cmd/internal/app"
 	"github.com/paddlecloud/pfs/cmd/internal/cliargs"
 	"github.com/paddlecloud/pfs/cmd/internal/cliio"
-	"github.com/paddlecloud/pfs/cmd/paddlectl/internal/app"
 	"github.com/paddlecloud/pfs/cmd/paddlectl/internal/copying"
 	"github.com/paddlecloud/pfs/cmd/paddlectl/internal/datafile"
 	"github.com/paddlecloud/pfs/pfs/dataset"

@@ -10,7 +10,7 @@
 package dataset
 
 import (
-	"github.com/paddlecloud/pfs/cmd/paddlectl/internal/app"
+	"github.com/paddlecloud/pfs/cmd/internal/app"
 	"github.com/urfave/cli/v2"
 )
 

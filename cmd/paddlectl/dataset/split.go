@@ -6,9 +6,9 @@ import (
 	"path"
 	"strings"
 
+	"github.com/paddlecloud/pfs/cmd/internal/app"
 	"github.com/paddlecloud/pfs/cmd/internal/cliargs"
 	"github.com/paddlecloud/pfs/cmd/internal/cliio"
-	"github.com/paddlecloud/pfs/cmd/paddlectl/internal/app"
 	"github.com/paddlecloud/pfs/cmd/paddlectl/internal/datafile"
 	"github.com/paddlecloud/pfs/pfs/dataset"
 	"github.com/paddlecloud/pfs/pfs/dataset/payload"

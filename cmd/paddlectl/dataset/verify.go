@@ -3,8 +3,8 @@ package dataset
 import (
 	"context"
 
+	"github.com/paddlecloud/pfs/cmd/internal/app"
 	"github.com/paddlecloud/pfs/cmd/internal/cliio"
-	"github.com/paddlecloud/pfs/cmd/paddlectl/internal/app"
 	"github.com/paddlecloud/pfs/pfs/dataset"
 	"github.com/paddlecloud/pfs/pfs/dataset/recordfile"
 	"github.com/urfave/cli/v2"

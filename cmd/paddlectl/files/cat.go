@@ -4,9 +4,9 @@ import (
 	"context"
 	"slices"
 
+	"github.com/paddlecloud/pfs/cmd/internal/app"
 	"github.com/paddlecloud/pfs/cmd/internal/cliargs"
 	"github.com/paddlecloud/pfs/cmd/internal/cliio"
-	"github.com/paddlecloud/pfs/cmd/paddlectl/internal/app"
 	"github.com/paddlecloud/pfs/cmd/paddlectl/internal/copying"
 	"github.com/paddlecloud/pfs/pfs/transfer"
 	"github.com/urfave/cli/v2"

@@ -5,7 +5,7 @@ import (
 	"context"
 	"slices"
 
-	"github.com/paddlecloud/pfs/cmd/paddlectl/internal/app"
+	"github.com/paddlecloud/pfs/cmd/internal/app"
 	"github.com/paddlecloud/pfs/pfs"
 )
 

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/paddlecloud/pfs/cmd/paddlectl/internal/app"
+	"github.com/paddlecloud/pfs/cmd/internal/app"
 	"github.com/paddlecloud/pfs/pfs"
 	"github.com/paddlecloud/pfs/pfs/memfs"
 	"github.com/paddlecloud/pfs/pfs/pfstest"

@@ -2,75 +2,30 @@ package help
 
 import (
 	"context"
-	_ "embed"
-	"io"
 	"slices"
 	"strings"
-	"time"
 
+	"github.com/paddlecloud/pfs/cmd/internal/app"
 	"github.com/paddlecloud/pfs/cmd/internal/cliargs"
-	"github.com/paddlecloud/pfs/cmd/paddlectl/internal/app"
 	"github.com/paddlecloud/pfs/pfs"
 	"github.com/urfave/cli/v2"
 )
 
-// Completion returns the command completion.
-func Completion(a *app.App) *cli.Command {
-	return a.NewCommand(app.Spec{
-		Name: "completion", Args: "bash|zsh|fish", Least: 1, Most: 1,
-		Summary: "print the script that completes commands and paths",
-		Text: `Prints a shell script that completes subcommands, flags and paths. It completes paths
-on the service only while you are logged in and the service answers quickly.`,
-		Examples: []string{
-			"source <(paddlectl completion bash)",
-			"paddlectl completion zsh > ~/.zsh/completions/_paddlectl",
-			"paddlectl completion fish > ~/.config/fish/completions/paddlectl.fish",
-		},
-		Run: func(_ context.Context, operands []string) error {
-			script, err := cliargs.CompletionScript(operands[0], "paddlectl", "paddlecloud")
-			if err != nil {
-				return err
-			}
-			a.Printf("%s", script)
-			return nil
-		},
-	})
-}
+// maxCandidates bounds the candidates of one directory.
+const maxCandidates = 500
 
-const (
-	// completeWithin is how long a user at the keyboard waits for candidates.
-	completeWithin = 1500 * time.Millisecond
-	// maxCandidates bounds the candidates of one directory.
-	maxCandidates = 500
-)
-
-// Candidates is the command that completion scripts call: it prints the candidates for the last
-// word, one per line. It asks no questions and shows no errors.
+// Candidates is the command that completion scripts call.
 func Candidates(a *app.App, program *cli.App) *cli.Command {
-	return a.NewCommand(app.Spec{
-		Name: cliargs.CompletionCommand, Args: "WORD...", Most: -1, Hidden: true,
-		Run: func(ctx context.Context, words []string) error {
-			a.Stderr.Set(io.Discard)
-			ctx, cancel := context.WithTimeout(ctx, completeWithin)
-			defer cancel()
-			for _, c := range candidates(ctx, a, program, words) {
-				a.Printf("%s\n", c)
-			}
-			return nil
-		},
-	})
-}
-
-// candidates returns the candidates for the last of words.
-func candidates(ctx context.Context, a *app.App, program *cli.App, words []string) []string {
-	return cliargs.Candidates(program, words, cliargs.Known{
-		Value: func(name, word string) []string { return values(ctx, a, name, word) },
-		Operand: func(command string, _ int, word string) []string {
-			if command == "" {
-				return nil // of no command
-			}
-			return append(otherWords(a, program, command), paths(ctx, a, word)...)
-		},
+	return app.Candidates(a, program, func(ctx context.Context) cliargs.Known {
+		return cliargs.Known{
+			Value: func(name, word string) []string { return values(ctx, a, name, word) },
+			Operand: func(command string, _ int, word string) []string {
+				if command == "" {
+					return nil // of no command
+				}
+				return append(otherWords(a, program, command), paths(ctx, a, word)...)
+			},
+		}
 	})
 }
 

@@ -1,31 +1,13 @@
-// Package help has the commands about the program itself: help, commands, flags, completion and
-// version.
+// Package help has the commands that list commands and flags, and the completion of paths.
 package help
 
 import (
 	"context"
 
+	"github.com/paddlecloud/pfs/cmd/internal/app"
 	"github.com/paddlecloud/pfs/cmd/internal/cliargs"
-	"github.com/paddlecloud/pfs/cmd/paddlectl/internal/app"
 	"github.com/urfave/cli/v2"
 )
-
-// Help returns the command help.
-func Help(a *app.App, program *cli.App) *cli.Command {
-	return a.NewCommand(app.Spec{
-		Name: "help", Args: "[SUBCOMMAND...]", Most: -1,
-		Summary:  "describe subcommands and their syntax",
-		Text:     "Describes a subcommand; without one lists them all.",
-		Examples: []string{"paddlectl help cp", "paddlectl help config set"},
-		Run: func(_ context.Context, operands []string) error {
-			path, err := cliargs.FindCommand(program, operands)
-			if err == nil {
-				a.Printf("%s", cliargs.Help(program, path...))
-			}
-			return err
-		},
-	})
-}
 
 // Commands returns the command commands.
 func Commands(a *app.App, program *cli.App) *cli.Command {

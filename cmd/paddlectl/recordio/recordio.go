@@ -9,7 +9,7 @@
 package recordio
 
 import (
-	"github.com/paddlecloud/pfs/cmd/paddlectl/internal/app"
+	"github.com/paddlecloud/pfs/cmd/internal/app"
 	"github.com/urfave/cli/v2"
 )
 

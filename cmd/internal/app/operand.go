@@ -223,10 +223,10 @@ func (a *App) Home(ctx context.Context) (pfs.Path, error) {
 	}
 	user := conn.Entry.Username
 	if user == "" {
-		return "", pfs.Errorf("paddlectl.home", "", pfs.Unauthenticated, "datacenter %q has no username", conn.Entry.Name)
+		return "", pfs.Errorf("app.home", "", pfs.Unauthenticated, "datacenter %q has no username", conn.Entry.Name)
 	}
 	if reason := pfs.CheckName(user); reason != "" {
-		return "", pfs.Errorf("paddlectl.home", "", pfs.Invalid, "username %q: %s", user, reason)
+		return "", pfs.Errorf("app.home", "", pfs.Invalid, "username %q: %s", user, reason)
 	}
 	return homeOf(conn.Entry.Name, user), nil
 }

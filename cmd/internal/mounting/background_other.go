@@ -1,12 +1,12 @@
 //go:build !linux
 
-package mount
+package mounting
 
 import (
 	"context"
 	"os"
 
-	"github.com/paddlecloud/pfs/cmd/paddlectl/internal/app"
+	"github.com/paddlecloud/pfs/cmd/internal/app"
 	"github.com/paddlecloud/pfs/fuse"
 )
 

@@ -1,5 +1,5 @@
-// Package mount has the commands for mounts: paddlectl mount and umount.
-package mount
+// Package mounting has the commands for mounts that paddlectl and pfs-agent share: mount, umount and status.
+package mounting
 
 import (
 	"cmp"
@@ -10,10 +10,10 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/paddlecloud/pfs/cmd/internal/app"
 	"github.com/paddlecloud/pfs/cmd/internal/backends"
 	"github.com/paddlecloud/pfs/cmd/internal/cliargs"
 	"github.com/paddlecloud/pfs/cmd/internal/cliio"
-	"github.com/paddlecloud/pfs/cmd/paddlectl/internal/app"
 	"github.com/paddlecloud/pfs/fuse"
 	"github.com/paddlecloud/pfs/pfs"
 	"github.com/urfave/cli/v2"
@@ -21,20 +21,21 @@ import (
 
 type options struct {
 	root, store          string
+	service              app.Service
 	readOnly, foreground bool
 	openMode             string
 	cacheDir, cacheSize  string
 }
 
-// Mount returns the command mount.
-func Mount(a *app.App) *cli.Command {
+// Mount returns the command mount, with the commands subs below it.
+func Mount(a *app.App, subs ...*cli.Command) *cli.Command {
 	var o options
 	return a.NewCommand(app.Spec{
 		Name: "mount", Args: "MOUNTPOINT", Least: 1, Most: 1,
 		Summary: "show a tree of a service or store as a directory",
 		Text: `Mounts the current service at MOUNTPOINT, an empty directory, so that every program can
 use its files (Linux only). Returns when the mount is ready; a process in the background
-serves it until paddlectl umount, or a SIGTERM. Its log is in ~/.cache/pfs. A mount
+serves it until umount, or a SIGTERM. Its log is in ~/.cache/pfs. A mount
 whose process has died is replaced. docs/mount.md states what works on which store.
 
 The files of a service are shown as yours; the service checks what you may do. The
@@ -45,17 +46,20 @@ What is read of a service, HDFS or CephFS is kept on the local disk (--cache-dir
 file that is cached whole is read by the kernel itself if the mount is read-only and
 root mounts (--open-mode passthrough). For trees of small files, --open-mode no-open
 with --read-only spares a request for each open; a file that changes while it is read
-may then show both versions. paddlectl mount status shows what is in use.
+may then show both versions. The command status shows what is in use.
 
-PFS_TOKEN_FILE names a file with a token to use in place of a login.`,
+PFS_TOKEN_FILE names a file with a token to use in place of a login. With it,
+--service names a service that is not in the configuration.`,
 		Examples: []string{
-			"paddlectl mount ~/pfs", "paddlectl mount --root /pfs/dc1/public --read-only /data",
-			"paddlectl mount --store hdfs://namenode:8020/user/alice ~/hdfs", "paddlectl mount status",
+			a.Program + " mount ~/pfs", a.Program + " mount --root /pfs/dc1/public --read-only /data",
+			a.Program + " mount --store hdfs://namenode:8020/user/alice ~/hdfs",
 		},
 		Exits: app.RemoteExits(cliio.NotFound, cliio.Exists),
 		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "root", Usage: "mount the directory `PATH` of the service or store (default: /pfs of a service, / of a store)", Destination: &o.root},
 			&cli.StringFlag{Name: "store", Usage: "mount the store at `URL`, not a service: " + backends.Forms, Destination: &o.store},
+			&cli.StringFlag{Name: "service", Usage: "mount the service at `URL`, with the token in PFS_TOKEN_FILE and without a configuration", Destination: &o.service.Endpoint},
+			&cli.StringFlag{Name: "fingerprint", Usage: "accept the certificate of --service only if its SHA-256 is `HEX`", Destination: &o.service.Fingerprint},
 			&cli.BoolFlag{Name: "read-only", Usage: "refuse all changes", Destination: &o.readOnly},
 			&cli.GenericFlag{Name: "open-mode", Usage: "read open files by `MODE`: passthrough or no-open", Value: cliargs.OneOf(&o.openMode, fuse.Passthrough, fuse.NoOpen)},
 			&cli.StringFlag{Name: "cache-dir", Usage: "keep what is read in the directory `DIR` (default: pfs in your cache directory; none for file://)", Destination: &o.cacheDir},
@@ -71,7 +75,7 @@ PFS_TOKEN_FILE names a file with a token to use in place of a login.`,
 			}
 			return inBackground(ctx, a)
 		},
-		Subs: []*cli.Command{status(a)},
+		Subs: subs,
 	})
 }
 
@@ -114,11 +118,20 @@ func (o options) open(ctx context.Context, a *app.App) (fsys backends.Store, opt
 	if o.openMode == fuse.NoOpen && !o.readOnly {
 		return fsys, opts, cliargs.Usagef("--open-mode no-open needs --read-only")
 	}
+	o.service.TokenFile = a.Main.Getenv("PFS_TOKEN_FILE")
+	switch named := o.service.Endpoint != ""; {
+	case named && o.store != "":
+		return fsys, opts, cliargs.Usagef("--service and --store exclude each other")
+	case named && o.service.TokenFile == "":
+		return fsys, opts, cliargs.Usagef("--service needs PFS_TOKEN_FILE, the name of a file with a token")
+	case !named && o.service.Fingerprint != "":
+		return fsys, opts, cliargs.Usagef("--fingerprint needs --service")
+	}
 	opts = fuse.Options{Root: root, ReadOnly: o.readOnly, OpenMode: cmp.Or(o.openMode, fuse.Passthrough), Logger: slog.New(slog.NewTextHandler(a.Stderr, nil))}
 	if o.store == "" {
 		opts.Squash = true
 		var user string
-		if fsys.FileSystem, opts.Source, user, err = a.Remotes.Tree(ctx, root, a.Main.Getenv("PFS_TOKEN_FILE")); err != nil {
+		if fsys.FileSystem, opts.Source, user, err = a.Remotes.Tree(ctx, root, o.service); err != nil {
 			return fsys, opts, err
 		}
 		return o.cached(fsys, opts, user)
@@ -142,14 +155,14 @@ func Umount(a *app.App) *cli.Command {
 		Name: "umount", Args: "MOUNTPOINT", Least: 1, Most: 1,
 		Summary:  "end a mount",
 		Text:     `Ends the mount at MOUNTPOINT, and waits for the process that served it. A mount that is in use stays.`,
-		Examples: []string{"paddlectl umount ~/pfs"},
+		Examples: []string{a.Program + " umount ~/pfs"},
 		Exits:    []cliio.Code{cliio.NotFound, cliio.Denied, cliio.Unavailable},
 		Run:      func(_ context.Context, operands []string) error { return fuse.Unmount(operands[0]) },
 	})
 }
 
-// status returns the command mount status.
-func status(a *app.App) *cli.Command {
+// Status returns the command status.
+func Status(a *app.App) *cli.Command {
 	var json bool
 	return a.NewCommand(app.Spec{
 		Name:    "status",
@@ -157,8 +170,7 @@ func status(a *app.App) *cli.Command {
 		Text: `Lists the mounts: where, in which state (serving; dead: its process has ended; silent: it
 does not answer; private: it is another user's), how open files are read, the process,
 and what is mounted.`,
-		Examples: []string{"paddlectl mount status --json"},
-		Flags:    []cli.Flag{&cli.BoolFlag{Name: "json", Usage: "print the mounts as a JSON array", Destination: &json}},
+		Flags: []cli.Flag{&cli.BoolFlag{Name: "json", Usage: "print the mounts as a JSON array", Destination: &json}},
 		Run: func(context.Context, []string) error {
 			mounts, err := fuse.Mounts()
 			if err != nil || json {

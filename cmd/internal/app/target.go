@@ -59,7 +59,7 @@ func (a *App) matches(ctx context.Context, t Target, fn func(Target) error) erro
 		return fn(m)
 	})
 	if err == nil && !found {
-		err = pfs.Errorf("paddlectl.expand", t.Path, pfs.NotExist, "nothing matches")
+		err = pfs.Errorf("app.expand", t.Path, pfs.NotExist, "nothing matches")
 	}
 	return err
 }

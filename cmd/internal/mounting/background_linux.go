@@ -1,6 +1,6 @@
 //go:build linux
 
-package mount
+package mounting
 
 import (
 	"context"
@@ -11,13 +11,13 @@ import (
 	"path/filepath"
 	"syscall"
 
+	"github.com/paddlecloud/pfs/cmd/internal/app"
 	"github.com/paddlecloud/pfs/cmd/internal/cliio"
-	"github.com/paddlecloud/pfs/cmd/paddlectl/internal/app"
 	"github.com/paddlecloud/pfs/pfs"
 )
 
 // readyVariable tells a process that it serves a mount in the background.
-const readyVariable = "PADDLECTL_MOUNT_READY"
+const readyVariable = "PFS_MOUNT_READY"
 
 // readyFile returns the file that reports that the mount is ready, or nil if this process is not in
 // the background.
@@ -60,13 +60,13 @@ func inBackground(ctx context.Context, a *app.App) error {
 	err = cmd.Wait()
 	switch {
 	case ctx.Err() != nil:
-		return pfs.CheckContext(ctx, "paddlectl.mount", "")
+		return pfs.CheckContext(ctx, "mounting.Mount", "")
 	case errors.As(err, &failed) && failed.ExitCode() > 0:
 		return cliio.Reported(failed.ExitCode())
 	case err == nil:
 		err = errors.New("it ended")
 	}
-	return pfs.Errorf("paddlectl.mount", "", pfs.Other, "the process that was to serve the mount: %w", err)
+	return pfs.Errorf("mounting.Mount", "", pfs.Other, "the process that was to serve the mount: %w", err)
 }
 
 // detach reports to the waiting process that the mount at dir is ready, and leaves its terminal and

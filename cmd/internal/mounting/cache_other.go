@@ -1,6 +1,6 @@
 //go:build !linux
 
-package mount
+package mounting
 
 import (
 	"github.com/paddlecloud/pfs/cmd/internal/backends"

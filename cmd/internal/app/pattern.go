@@ -104,7 +104,7 @@ func (a *App) localMatches(ctx context.Context, o Operand, fn func(e transfer.En
 		return fn(transfer.End{FS: p.dir.FS, Path: name}, p.text(name))
 	})
 	if err == nil && !found {
-		err = pfs.Errorf("paddlectl.expand", "", pfs.NotExist, "nothing matches %s", o.Text)
+		err = pfs.Errorf("app.expand", "", pfs.NotExist, "nothing matches %s", o.Text)
 	}
 	return err
 }

@@ -1,10 +1,11 @@
-// Package app contains what the commands of paddlectl share: the program and its exit code, the
+// Package app contains what the commands of paddlectl and pfs-agent share: the program and its exit code, the
 // description of a command (Spec), operands and patterns, the services and local files that they
 // name, common flags, and hints about errors.
 //
 // # Files
 //
 //	program, command, commonflags    the program, descriptions of commands, common flags
+//	about                            commands about the program: help, version, completion
 //	operand, pattern, target         operands, the matches of patterns, the paths that operands name
 //	remotes, localside               the services, the local file systems
 //	hint, waiting, downdatacenters   hints about errors, messages about retries, datacenters that are down
@@ -13,16 +14,19 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"os"
+	"os/signal"
 	"path/filepath"
 	"strings"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"time"
 
 	"github.com/paddlecloud/pfs/cmd/internal/cliargs"
@@ -35,6 +39,7 @@ import (
 
 // Main is the environment of one run of the program.
 type Main struct {
+	Name           string   // of the program; empty means paddlectl or paddlecloud, as Args[0] says
 	Args           []string // Args[0] is the name of the program
 	Stdin          io.Reader
 	Stdout, Stderr io.Writer
@@ -60,6 +65,26 @@ type Main struct {
 	Open func(config.Entry) (pfs.FileSystem, error)
 }
 
+// NewMain returns the program as this process runs it. name and version are Main.Name and Main.Version.
+func NewMain(name, version string, commands func(*App) *cli.App) *Main {
+	// The capacity is two: the first signal asks the command to stop, the second ends it.
+	interrupts := make(chan os.Signal, 2)
+	signal.Notify(interrupts, os.Interrupt, syscall.SIGTERM)
+	return &Main{
+		Name:       name,
+		Args:       os.Args,
+		Stdin:      os.Stdin,
+		Stdout:     os.Stdout,
+		Stderr:     os.Stderr,
+		Getenv:     os.Getenv,
+		Root:       os.DirFS("/"),
+		Interrupts: interrupts,
+		Exit:       os.Exit,
+		Version:    version,
+		Program:    commands,
+	}
+}
+
 // Run runs the command and returns the exit code.
 func (m *Main) Run(ctx context.Context) int {
 	a := New(m)
@@ -77,12 +102,13 @@ func (m *Main) Run(ctx context.Context) int {
 type App struct {
 	Main *Main
 	*cliio.Printer
-	stdout  *switchWriter
-	Stderr  *switchWriter
-	Remotes *remotes // the services
-	Local   LocalSide
-	Waiting waiting // reports retries
-	Now     func() time.Time
+	Paddlectl string // the name of paddlectl in hints
+	stdout    *switchWriter
+	Stderr    *switchWriter
+	Remotes   *remotes // the services
+	Local     LocalSide
+	Waiting   waiting // reports retries
+	Now       func() time.Time
 
 	Global  globalOptions
 	Stopped atomic.Bool // by a signal
@@ -100,16 +126,24 @@ type globalOptions struct {
 	Debug  bool
 }
 
+// ProgramFlags returns the flags of the program itself.
+func (a *App) ProgramFlags() []cli.Flag {
+	return []cli.Flag{
+		&cli.StringFlag{Name: "config", Usage: "read the configuration from `FILE`, not from PADDLE_CONFIG or ~/.paddle/config", Destination: &a.Global.Config},
+		&cli.BoolFlag{Name: "debug", Usage: "show retries and their reasons on standard error", Destination: &a.Global.Debug},
+	}
+}
+
 // New returns the App of a run.
 func New(m *Main) *App {
-	name := "paddlectl"
+	paddlectl := "paddlectl"
 	if len(m.Args) > 0 && strings.TrimSuffix(filepath.Base(m.Args[0]), ".exe") == "paddlecloud" {
-		name = "paddlecloud"
+		paddlectl = "paddlecloud"
 	}
-	a := &App{Main: m, Now: time.Now, stdout: &switchWriter{w: m.Stdout}, Stderr: &switchWriter{w: m.Stderr}}
+	a := &App{Main: m, Paddlectl: paddlectl, Now: time.Now, stdout: &switchWriter{w: m.Stdout}, Stderr: &switchWriter{w: m.Stderr}}
 	a.Waiting.a = a
 	a.Printer = &cliio.Printer{
-		Program: name,
+		Program: cmp.Or(m.Name, paddlectl),
 		Out:     cliio.NewOutput(a.stdout),
 		Err:     a.Stderr,
 		Plain:   !cliio.IsTerminal(m.Stdout),

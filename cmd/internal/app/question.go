@@ -49,7 +49,7 @@ func (q Asking) May(ctx context.Context, a *App, do string, p pfs.Path) (bool, e
 	_ = a.Out.Flush() // finish reports an error
 	line, err := a.Answer(ctx, fmt.Sprintf("%s: %s: %s %s? ", a.Program, a.Command, do, cliio.Escape(LocalText(p))))
 	if ctx.Err() != nil {
-		return false, pfs.CheckContext(ctx, "paddlectl.ask", p)
+		return false, pfs.CheckContext(ctx, "app.ask", p)
 	}
 	if err != nil {
 		fmt.Fprintln(a.Stderr) // the answer has not ended the line

@@ -101,30 +101,51 @@ func (r *remotes) Current(ctx context.Context) (*connection, error) {
 	return r.connect(ctx, file.Name, e)
 }
 
-// Tree returns the tree of the service that has the path p, the address of that service, and the user
-// whose files it shows: the account, or tokenFile. If
-// tokenFile is not empty, the token in this file is used in place of a login. Another process may
-// replace the token.
-func (r *remotes) Tree(ctx context.Context, p pfs.Path, tokenFile string) (fsys pfs.FileSystem, endpoint, user string, err error) {
-	c, err := r.At(ctx, p)
-	if err != nil || tokenFile == "" {
+// Service names the service and the account of a mount.
+type Service struct {
+	// Endpoint is the address of a service that need not be in the configuration. If it is empty, the
+	// configuration has the service.
+	Endpoint    string
+	Fingerprint string // of the certificate at Endpoint; empty means that the system decides
+
+	// TokenFile, if not empty, is a file with a token to use in place of a login. Another process
+	// may replace the token.
+	TokenFile string
+}
+
+// Tree returns the tree of the service s that has the path p, the address of that service, and the user
+// whose files it shows: the account, or s.TokenFile.
+func (r *remotes) Tree(ctx context.Context, p pfs.Path, s Service) (fsys pfs.FileSystem, endpoint, user string, err error) {
+	e := config.Entry{Fingerprint: s.Fingerprint}
+	if s.Endpoint == "" {
+		c, err := r.At(ctx, p)
 		if err != nil {
 			return nil, "", "", err
 		}
-		return c.FS, c.Entry.Endpoint, c.Entry.Username, nil
+		if s.TokenFile == "" {
+			return c.FS, c.Entry.Endpoint, c.Entry.Username, nil
+		}
+		e = c.Entry
+	} else if e.Endpoint, err = config.ParseEndpoint(s.Endpoint); err == nil {
+		err = CheckPlain(e)
 	}
-	if tokenFile, err = filepath.Abs(tokenFile); err != nil {
+	if err != nil {
 		return nil, "", "", err
 	}
-	fsys, err = r.a.Client(c.Entry, func(_ context.Context, refused string) (string, error) {
-		text, err := os.ReadFile(tokenFile)
+	file, err := filepath.Abs(s.TokenFile)
+	if err != nil {
+		return nil, "", "", err
+	}
+	fsys, err = r.a.Client(e, func(_ context.Context, refused string) (string, error) {
+		text, err := os.ReadFile(file)
 		token := strings.TrimSpace(string(text))
 		if err == nil && token == refused {
-			err = fmt.Errorf("%w: the service does not accept the token in %s", pfs.Unauthenticated, tokenFile)
+			err = fmt.Errorf("%w: the service does not accept the token in %s", pfs.Unauthenticated, file)
+			err = WithHint(err, "put a valid token into the file: it is read again at the next request")
 		}
 		return token, err
 	})
-	return fsys, c.Entry.Endpoint, tokenFile, err
+	return fsys, e.Endpoint, file, err
 }
 
 // connect returns the service of the entry e of the file configName.

@@ -104,7 +104,7 @@ func (a *App) placeLine(err error) string {
 	case user != "" && len(parts) <= 5 && meant != string(homeOf(parts[2], user)):
 		return "your home is " + ShellWord(string(homeOf(parts[2], user)))
 	case !fixed:
-		return a.Program + " ls " + ShellWord(string(Top.Join(parts[2]))) + " shows what is there"
+		return a.Paddlectl + " ls " + ShellWord(string(Top.Join(parts[2]))) + " shows what is there"
 	}
 	return ""
 }
@@ -116,7 +116,7 @@ func (a *App) damageLine(e *recordio.Error) string {
 	if e.Path == "" || e.Path == StdinText || strings.HasSuffix(a.Command, "verify") {
 		return ""
 	}
-	verify := a.Program + " recordio verify " + ShellWord(e.Path) + " lists all damage; "
+	verify := a.Paddlectl + " recordio verify " + ShellWord(e.Path) + " lists all damage; "
 	switch e.Kind {
 	case recordio.Truncated:
 		return verify + "recordio repair cuts off an incomplete end, " + saves
@@ -139,7 +139,7 @@ func renameLine(e *transfer.NameError) string {
 // quotaLine returns the command that shows the exceeded quota of err. Stores name the
 // directory that has the quota.
 func (a *App) quotaLine(err error) string {
-	line := a.Program + " quota"
+	line := a.Paddlectl + " quota"
 	var e *pfs.Error
 	if errors.As(err, &e) && e.Path.Within(Top) {
 		line += " " + ShellWord(string(limitedDir(e.Path)))
@@ -152,7 +152,7 @@ func (a *App) quotaLine(err error) string {
 func (a *App) spaceLine(err error) string {
 	var e *pfs.Error
 	if !errors.As(err, &e) || e.Path == "" || e.Path.Within(Top) {
-		return a.Program + " df shows the space on each datacenter"
+		return a.Paddlectl + " df shows the space on each datacenter"
 	}
 	if runtime.GOOS == "windows" {
 		return ""
@@ -187,7 +187,7 @@ func (a *App) unavailableHint(err error) string {
 	const later = "try again in a moment; transfers resume"
 	var name *net.DNSError
 	if errors.As(err, &name) && name.IsNotFound {
-		return fmt.Sprintf("is the name right? %s config view shows the configuration", a.Program)
+		return fmt.Sprintf("is the name right? %s config view shows the configuration", a.Paddlectl)
 	}
 	var header tls.RecordHeaderError
 	if errors.As(err, &header) {
@@ -236,13 +236,13 @@ func entryOf(file *config.File, err error) (config.Entry, error) {
 }
 
 func (a *App) loginAnywhere() string {
-	return a.Program + " login --endpoint https://HOST:PORT --username NAME"
+	return a.Paddlectl + " login --endpoint https://HOST:PORT --username NAME"
 }
 
 // loginTo returns the command that logs in to the service of e. A new entry may have no name
 // yet.
 func (a *App) loginTo(e config.Entry) string {
-	line := []string{a.Program, "login", "--endpoint", e.Endpoint, "--username", cmp.Or(e.Username, "NAME")}
+	line := []string{a.Paddlectl, "login", "--endpoint", e.Endpoint, "--username", cmp.Or(e.Username, "NAME")}
 	if e.Name != "" {
 		line = append(line, "--datacenter", e.Name)
 	}
