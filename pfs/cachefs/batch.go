@@ -49,9 +49,11 @@ func (f *FS) fetchBatch(ctx context.Context, dirName pfs.Path, infos []pfs.Info,
 	}
 	for _, info := range infos {
 		e := f.acquire(dirName.Join(info.Name), info)
-		if e.disk != nil && e.mayFill(info.Size) {
+		if e.disk != nil && e.dir.begin(info.Size) {
 			if got, run := e.claim(0, prefetch, enter); run {
 				members = append(members, member{e, got})
+			} else {
+				e.dir.end(info.Size)
 			}
 		}
 		f.release(e)
@@ -65,6 +67,7 @@ func (f *FS) fetchBatch(ctx context.Context, dirName pfs.Path, infos []pfs.Info,
 		defer cancel()
 		errs := f.readMembers(ctx, shared, members)
 		for i, m := range members {
+			m.e.dir.end(m.e.info.Size)
 			m.e.finished(m.f, 0, errs[i])
 		}
 	}()

@@ -310,7 +310,7 @@ func TestPrivate(t *testing.T) {
 			waitIdle(c)
 		}
 	}
-	base := filepath.Join(dir, fmt.Sprintf("v1-%d", os.Getuid()))
+	base := filepath.Join(dir, fmt.Sprintf("%s-%d", layoutVersion, os.Getuid()))
 	entries, err := os.ReadDir(base)
 	if err != nil {
 		t.Fatal(err)
@@ -340,7 +340,7 @@ func TestPrivate(t *testing.T) {
 func TestRefusedDirectories(t *testing.T) {
 	s, _ := newStore(t)
 	dir := t.TempDir()
-	base := filepath.Join(dir, fmt.Sprintf("v1-%d", os.Getuid()))
+	base := filepath.Join(dir, fmt.Sprintf("%s-%d", layoutVersion, os.Getuid()))
 	refused := func() {
 		t.Helper()
 		_, err := New(s, Options{Dirs: []string{dir}})

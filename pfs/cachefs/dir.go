@@ -18,7 +18,7 @@ import (
 )
 
 const (
-	layoutVersion = "v1"
+	layoutVersion = "v2"
 	lockName      = "lock"
 
 	retryDisk = 10 * time.Second // how long a failing disk is left alone
@@ -27,12 +27,13 @@ const (
 // dir is one cache directory.
 type dir struct {
 	top     string // as the user named it
-	path    string // top/v1-UID
+	path    string // top/v2-UID
 	limit   int64  // bytes of files
 	reserve int64  // free bytes that the disk keeps
 	log     *slog.Logger
 
 	used    atomic.Int64  // bytes of files, as counted by the last scan and of this process since
+	filling atomic.Int64  // bytes on their way from the store
 	filled  atomic.Int64  // bytes of this process since the last scan
 	evicted atomic.Int64  // files
 	crowded atomic.Bool   // nothing more can be evicted
@@ -163,9 +164,22 @@ func (d *dir) open(sub, key string, size int64, boot bootID) (*disk, error) {
 	return openDisk(filepath.Join(base, key[:1], key), size, boot)
 }
 
-// full reports whether n more bytes do not fit, and wakes the evictor before that is so.
-func (d *dir) full(n int64) bool {
-	used := d.used.Load() + n
+// begin reports whether the directory takes n more bytes. If so, the caller calls end when they are
+// there.
+func (d *dir) begin(n int64) bool {
+	d.filling.Add(n)
+	if d.usable() && !d.full() {
+		return true
+	}
+	d.end(n)
+	return false
+}
+
+func (d *dir) end(n int64) { d.filling.Add(-n) }
+
+// full reports whether the bytes that are on their way do not fit, and wakes the evictor before that is so.
+func (d *dir) full() bool {
+	used := d.used.Load() + d.filling.Load()
 	if used > d.limit || d.filled.Load() > d.limit/16 {
 		d.wake()
 	}

@@ -7,15 +7,20 @@ import (
 	"time"
 
 	"github.com/paddlecloud/pfs/pfs"
+	"github.com/paddlecloud/pfs/pfs/memfs"
 	"github.com/paddlecloud/pfs/pfs/pfstest"
 	"golang.org/x/sys/unix"
 )
 
 // mountSmall mounts a file system of that size on a fresh directory.
 func mountSmall(t *testing.T, size string) string {
+	return mountMemory(t, "tmpfs", "size="+size)
+}
+
+func mountMemory(t *testing.T, fsType, opts string) string {
 	t.Helper()
 	dir := t.TempDir()
-	if err := unix.Mount("tmpfs", dir, "tmpfs", 0, "size="+size); err != nil {
+	if err := unix.Mount(fsType, dir, fsType, 0, opts); err != nil {
 		if os.Getenv("CI") == "true" {
 			t.Fatalf("mounting a small file system: %v", err)
 		}
@@ -98,4 +103,71 @@ func TestReadOnlyDisk(t *testing.T) {
 	d := newCache(t, s, func(o *Options) { o.Dirs, o.Logger = []string{filepath.Join(dir, "new")}, log.logger() })
 	pfstest.WantFile(t, d, "/f", data)
 	log.want(t, 1, "read-only")
+}
+
+// TestSmallFilesOnDisk caches files of one block on a disk with extended attributes and on one without,
+// reads them in a second process, damages one, and reads them after a restart of the system.
+func TestSmallFilesOnDisk(t *testing.T) {
+	for fsType, attrs := range map[string]bool{"tmpfs": true, "ramfs": false} {
+		t.Run(fsType, func(t *testing.T) {
+			dir := mountMemory(t, fsType, "")
+			s := &slowStore{FileSystem: memfs.New(memfs.Options{})}
+			for name, size := range map[pfs.Path]int{"/f": 100_000, "/g": blockSize} {
+				pfstest.WriteFile(t, s.FileSystem, name, pfstest.Pattern(1, size))
+			}
+			readBoth := func(boot byte, requests int64) {
+				t.Helper()
+				c := newCache(t, s, func(o *Options) { o.Dirs, o.Reserve = []string{dir}, 0 })
+				defer c.Close()
+				c.boot[0] += boot
+				for _, name := range []pfs.Path{"/f", "/g"} {
+					f := open(t, c, name)
+					readAll(t, f, pfstest.ReadFile(t, s.FileSystem, name))
+					waitIdle(c)
+					if f.Local() == nil {
+						t.Errorf("%s is not whole", name)
+					}
+					f.Close()
+				}
+				waitIdle(c)
+				wantRequests(t, s, requests)
+			}
+			readBoth(0, 4) // Open and a block of each
+			readBoth(0, 0)
+			readBoth(1, 0)
+			files := filesOf(t, dir)
+			for i, name := range files {
+				if _, err := os.Stat(name + indexSuffix); (err == nil) == attrs {
+					t.Errorf("index: %v", err)
+				}
+				if i > 0 {
+					f, err := os.OpenFile(name+dataSuffix, os.O_RDWR, 0)
+					if err != nil {
+						t.Fatal(err)
+					}
+					f.WriteAt([]byte("damage"), 1000)
+					f.Close()
+				}
+			}
+			readBoth(2, 2) // the damaged one
+			readBoth(2, 0)
+			for _, name := range files {
+				os.Truncate(name+dataSuffix, 0) // what is in it now is not what the checksum is of
+			}
+			readBoth(2, 4)
+			c := newCache(t, s, func(o *Options) { o.Dirs, o.Reserve = []string{dir}, 0 })
+			if n := c.dirs[0].scrub(t.Context(), 0); n != 0 {
+				t.Errorf("%d right files were removed", n)
+			}
+			f, err := os.OpenFile(files[0]+dataSuffix, os.O_RDWR, 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			f.WriteAt([]byte("damage"), 1000)
+			f.Close()
+			if n := c.dirs[0].scrub(t.Context(), 0); n != 1 {
+				t.Errorf("%d files were removed, want 1", n)
+			}
+		})
+	}
 }

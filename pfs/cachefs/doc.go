@@ -13,12 +13,14 @@
 //
 // # On disk
 //
-// Each directory of Options.Dirs gets a directory v1-UID with mode 0700. Below it, "public" holds
+// Each directory of Options.Dirs gets a directory v2-UID with mode 0700. Below it, "public" holds
 // files that all users may read (Options.Public), and "user-NAME" those of one account. Directories of
 // other versions are removed when no process uses them. A file of the cache is sparse:
 //
 //	KEY.data   the content, at its own offsets
 //	KEY.index  a header, and 16 bytes for each block: its XXH3-128, or zeros if it is missing
+//
+// A file of one block has an extended attribute in place of the index where the disk can do that.
 //
 // The bytes of a block are written before its checksum, so the end of the process at any point
 // leaves no wrong block. After the end of the system (the header has the boot ID), each block is

@@ -249,9 +249,10 @@ func (e *entry) load(ctx context.Context, f *fetch, b int64, p priority) error {
 	if e.check(b) {
 		return nil
 	}
-	if !e.mayFill(e.length(b)) {
+	if !e.dir.begin(e.length(b)) {
 		return errPassed
 	}
+	defer e.dir.end(e.length(b))
 	for try := 0; ; try++ {
 		var buf []byte
 		var err error
@@ -304,9 +305,6 @@ func (e *entry) keep(b int64, sum pfs.LeafDigest) {
 	e.sums[b] = sum
 	e.setState(b, good)
 }
-
-// mayFill reports whether the directory takes n more bytes.
-func (e *entry) mayFill(n int64) bool { return e.dir.usable() && !e.dir.full(n) }
 
 // mayPublish reports whether readers may have a block before the file is checked as a whole: all but
 // the last one.

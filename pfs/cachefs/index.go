@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/paddlecloud/pfs/pfs"
@@ -19,6 +20,11 @@ const (
 	sumSize    = int64(len(pfs.LeafDigest{}))
 
 	dataSuffix, indexSuffix = ".data", ".index"
+
+	// attrName is the extended attribute of a data file of one block that replaces the index: a
+	// second file would double the price of a small one. It holds a bootID and a checksum.
+	attrName = "user.pfs"
+	attrSize = 32
 )
 
 // header begins an index. It binds the index to its data file, in case only one of them was
@@ -57,9 +63,10 @@ func decodeHeader(p []byte) (h header, ok bool) {
 
 // disk is an open file of the cache. Its data file has a shared lock until close.
 type disk struct {
-	data, index *os.File
-	head        header
-	sums        []pfs.LeafDigest // as the index had them when it was opened; zero if the block is missing
+	data  *os.File
+	index *os.File // nil if the data file has an attribute in place of it
+	head  header
+	sums  []pfs.LeafDigest // as the index had them when it was opened; zero if the block is missing
 }
 
 // openDisk opens or makes the file with that path, without suffix, for content of size bytes.
@@ -89,8 +96,9 @@ func tryOpenDisk(path string, size int64, boot bootID) (k *disk, err error) {
 		return nil, err
 	}
 	k = &disk{data: data}
+	ready := false
 	defer func() {
-		if err != nil || k.index == nil {
+		if err != nil || !ready {
 			k.close()
 			k = nil
 		}
@@ -106,31 +114,74 @@ func tryOpenDisk(path string, size int64, boot bootID) (k *disk, err error) {
 		return k, nil // evicted meanwhile
 	case is.size != size && is.size != 0:
 		return k, os.Remove(data.Name())
-	case is.size != size:
-		if err := data.Truncate(size); err != nil {
-			return k, err
+	}
+	fresh := header{size, is.id, boot}
+	if pfs.Leaves(size) == 1 {
+		ready, err = k.openAttr(fresh, is.size == 0)
+	}
+	if err == nil && is.size == 0 {
+		if err = os.Remove(path + indexSuffix); err == nil || errors.Is(err, fs.ErrNotExist) {
+			err = data.Truncate(size) // now that no checksum of an emptied file is left
 		}
 	}
-	if time.Since(is.modified) > time.Minute {
+	if err == nil && !ready {
+		ready, err = k.openIndex(path+indexSuffix, fresh)
+	}
+	if err == nil && time.Since(is.modified) > time.Minute {
 		now := time.Now() // the time of the last use
 		_ = os.Chtimes(data.Name(), now, now)
 	}
-	return k, k.openIndex(path+indexSuffix, header{size, is.id, boot})
+	return k, err
 }
 
-// openIndex opens the index, or makes one with the header fresh. It leaves k.index nil if it must be
-// tried again.
-func (k *disk) openIndex(name string, fresh header) error {
+// openAttr reads the attribute of a data file of one block, and removes it if the file is empty. It
+// returns false where the disk has no attributes.
+func (k *disk) openAttr(fresh header, empty bool) (bool, error) {
+	boot, sum, err := readAttr(k.data)
+	if empty && err == nil && sum != (pfs.LeafDigest{}) {
+		sum, err = pfs.LeafDigest{}, removeAttr(k.data)
+	}
+	if err != nil {
+		if errors.Is(err, errors.ErrUnsupported) {
+			err = nil
+		}
+		return false, err
+	}
+	k.head, k.sums = fresh, []pfs.LeafDigest{sum}
+	if sum != (pfs.LeafDigest{}) {
+		k.head.boot = boot
+	}
+	return true, nil
+}
+
+// readAttr returns zeros if f has no attribute that setAttr made.
+func readAttr(f *os.File) (boot bootID, sum pfs.LeafDigest, err error) {
+	var p [attrSize + 1]byte
+	n, err := getXattr(f, attrName, p[:])
+	if err == nil && n == attrSize {
+		boot, sum = bootID(p[:16]), pfs.LeafDigest(p[16:attrSize])
+	}
+	return boot, sum, err
+}
+
+// setAttr writes the attribute for sum.
+func (k *disk) setAttr(sum pfs.LeafDigest) error {
+	return setXattr(k.data, attrName, slices.Concat(k.head.boot[:], sum[:]))
+}
+
+// openIndex opens the index, or makes one with the header fresh. It returns false if it must be tried
+// again.
+func (k *disk) openIndex(name string, fresh header) (bool, error) {
 	index, err := os.OpenFile(name, os.O_RDWR, 0)
 	made := errors.Is(err, fs.ErrNotExist)
 	if made {
 		index, err = os.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
 		if errors.Is(err, fs.ErrExist) {
-			return nil
+			return false, nil
 		}
 	}
 	if err != nil {
-		return err
+		return false, err
 	}
 	p := make([]byte, headerSize+pfs.Leaves(fresh.size)*sumSize)
 	if made {
@@ -145,23 +196,27 @@ func (k *disk) openIndex(name string, fresh header) error {
 		// still writes to it, only that process's progress is lost.
 		_ = index.Close()
 		if removed := os.Remove(name); removed != nil && !errors.Is(removed, fs.ErrNotExist) {
-			return removed
+			return false, removed
 		}
 		if made {
-			return err
+			return false, err
 		}
-		return nil
+		return false, nil
 	}
 	k.index, k.head = index, head
 	k.sums = make([]pfs.LeafDigest, pfs.Leaves(head.size))
 	for b := range k.sums {
 		k.sums[b] = pfs.LeafDigest(p[headerSize+int64(b)*sumSize:])
 	}
-	return nil
+	return true, nil
 }
 
 // sum returns the checksum of a block as the index has it now.
 func (k *disk) sum(b int64) (sum pfs.LeafDigest, err error) {
+	if k.index == nil {
+		_, sum, err = readAttr(k.data)
+		return sum, err
+	}
 	_, err = k.index.ReadAt(sum[:], headerSize+b*sumSize)
 	return sum, err
 }
@@ -171,6 +226,9 @@ func (k *disk) fill(b int64, p []byte, sum pfs.LeafDigest) error {
 	if _, err := k.data.WriteAt(p, b*blockSize); err != nil {
 		return err
 	}
+	if k.index == nil {
+		return k.setAttr(sum)
+	}
 	_, err := k.index.WriteAt(sum[:], headerSize+b*sumSize)
 	return err
 }
@@ -178,12 +236,22 @@ func (k *disk) fill(b int64, p []byte, sum pfs.LeafDigest) error {
 // checked records that every block in the index is right in this run of the system.
 func (k *disk) checked(boot bootID) error {
 	k.head.boot = boot
+	if k.index == nil {
+		sum, err := k.sum(0)
+		if err == nil {
+			err = k.setAttr(sum)
+		}
+		return err
+	}
 	_, err := k.index.WriteAt(k.head.encode(), 0)
 	return err
 }
 
 // forget removes all checksums.
 func (k *disk) forget() error {
+	if k.index == nil {
+		return removeAttr(k.data)
+	}
 	size := headerSize + int64(len(k.sums))*sumSize
 	return errors.Join(k.index.Truncate(headerSize), k.index.Truncate(size))
 }

@@ -2,7 +2,9 @@ package cachefs
 
 import (
 	"context"
+	"errors"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"time"
@@ -64,14 +66,20 @@ func checkFile(ctx context.Context, path string, buf []byte, pause time.Duration
 		return false, err
 	}
 	defer data.Close()
-	index, err := os.ReadFile(path + indexSuffix)
+	sums, err := os.ReadFile(path + indexSuffix)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		_, sum, none := readAttr(data)
+		sums, err = sum[:], none
+	case len(sums) < headerSize:
+		return true, err // no process trusts it
+	default:
+		sums = sums[headerSize:]
+	}
 	if err != nil {
 		return false, err
 	}
-	if len(index) < headerSize {
-		return true, nil // no process trusts it
-	}
-	for b, sums := int64(0), index[headerSize:]; int64(len(sums)) >= sumSize; b, sums = b+1, sums[sumSize:] {
+	for b := int64(0); int64(len(sums)) >= sumSize; b, sums = b+1, sums[sumSize:] {
 		sum := pfs.LeafDigest(sums)
 		if sum == (pfs.LeafDigest{}) {
 			continue

@@ -46,6 +46,26 @@ func lock(f *os.File, exclusive bool) error {
 	}
 }
 
+// getXattr reads an extended attribute. It returns 0 if f has none of that name.
+func getXattr(f *os.File, name string, p []byte) (n int, err error) {
+	n, err = unix.Fgetxattr(int(f.Fd()), name, p)
+	if err == unix.ENODATA || err == unix.ERANGE { // none, or a longer one, which is not ours
+		return 0, nil
+	}
+	return max(0, n), err
+}
+
+func setXattr(f *os.File, name string, p []byte) error {
+	return unix.Fsetxattr(int(f.Fd()), name, p, 0)
+}
+
+func removeAttr(f *os.File) error {
+	if err := unix.Fremovexattr(int(f.Fd()), attrName); err != unix.ENODATA {
+		return err
+	}
+	return nil
+}
+
 // blocksOf returns the bytes that a file takes on the disk.
 func blocksOf(info os.FileInfo) int64 { return info.Sys().(*syscall.Stat_t).Blocks * 512 }
 
