@@ -79,7 +79,7 @@ var allowed = map[string][]string{
 	"cmd/paddlectl/internal/datafile": {"pfs", "pfs/dataset", "pfs/dataset/payload", "pfs/dataset/recordfile", "pfs/transfer", "recordio", "cmd/internal/cliargs", "cmd/internal/cliio", "cmd/internal/app", "cmd/paddlectl/internal/copying", "internal/tempfile"},
 	"cmd/paddlectl":                   {"cmd/internal/app", "cmd/internal/mounting", "cmd/paddlectl/config", "cmd/paddlectl/dataset", "cmd/paddlectl/files", "cmd/paddlectl/help", "cmd/paddlectl/recordio"},
 	"cmd/pfs-agent":                   {"cmd/internal/app", "cmd/internal/cliargs", "cmd/internal/mounting"},
-	"cmd/internal/mounting":           {"pfs", "fuse", "pfs/cachefs", "cmd/internal/backends", "cmd/internal/cliargs", "cmd/internal/cliio", "cmd/internal/app"},
+	"cmd/internal/mounting":           {"pfs", "fuse", "pfs/cachefs", "pfs/dataset/manifest", "cmd/internal/backends", "cmd/internal/cliargs", "cmd/internal/cliio", "cmd/internal/app"},
 	"cmd/paddlectl/config":            {"pfs", "pfs/client", "cmd/internal/cliargs", "cmd/internal/cliio", "cmd/internal/config", "cmd/internal/app"},
 	"cmd/paddlectl/dataset":           {"pfs", "pfs/dataset", "pfs/dataset/manifest", "pfs/dataset/payload", "pfs/dataset/recordfile", "pfs/transfer", "recordio", "recordio/convert", "shard", "split", "cmd/internal/cliargs", "cmd/internal/cliio", "cmd/internal/app", "cmd/paddlectl/internal/copying", "cmd/paddlectl/internal/datafile"},
 	"cmd/paddlectl/files":             {"pfs", "pfs/dataset/recordfile", "pfs/digest", "pfs/transfer", "cmd/internal/cliargs", "cmd/internal/cliio", "cmd/internal/app", "cmd/paddlectl/internal/copying", "cmd/paddlectl/internal/datafile", "internal/sorter"},

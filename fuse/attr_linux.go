@@ -53,16 +53,24 @@ func (s *server) fill(out *raw.Attr, n *node, info pfs.Info) {
 
 // entry describes the file info of node n, which was looked up, to the kernel.
 func (s *server) entry(out *raw.EntryOut, n *node, info pfs.Info) {
-	out.NodeId, out.Generation = n.num, 1
-	out.SetEntryTimeout(s.opts.Timeout)
-	out.SetAttrTimeout(s.opts.Timeout)
 	s.tree.mu.Lock()
 	defer s.tree.mu.Unlock()
+	out.NodeId, out.Generation = n.num, 1
+	kept := s.opts.Timeout
+	if n.name.parent != nil {
+		kept = s.timeout(n.name.parent.asDir.protection)
+	}
+	out.SetEntryTimeout(kept)
+	out.SetAttrTimeout(s.timeout(n.protection()))
 	s.fill(&out.Attr, n, info)
 }
 
 // stat describes the file of n as it is now.
 func (s *server) stat(ctx context.Context, n *node) (pfs.Info, error) {
+	// A read of a local file makes the kernel ask for the access time. The tree knows no owners.
+	if info, ok := s.current(n); ok && s.opts.Squash {
+		return info, nil
+	}
 	// A handle is bound to the file, and knows how far it has written.
 	if o := s.tree.anyOpen(n, func(o *openFile) bool { return o.handle != nil }); o != nil {
 		info, err := o.handle.Stat(ctx)
@@ -117,9 +125,9 @@ func (s *server) attributes(ctx context.Context, n *node, out *raw.AttrOut) raw.
 	if err != nil {
 		return s.status(err)
 	}
-	out.SetTimeout(s.opts.Timeout)
 	s.tree.mu.Lock()
 	defer s.tree.mu.Unlock()
+	out.SetTimeout(s.timeout(n.protection()))
 	s.tree.seen(n, info)
 	s.fill(&out.Attr, n, info)
 	return raw.OK

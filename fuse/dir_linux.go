@@ -34,11 +34,14 @@ type page struct {
 }
 
 func (s *server) OpenDir(cancel <-chan struct{}, in *raw.OpenIn, out *raw.OpenOut) raw.Status {
+	ctx, end := s.call(cancel, &in.InHeader)
+	defer end()
 	n := s.tree.get(in.NodeId)
+	s.protect(ctx, n)
 	s.tree.mu.Lock()
-	mtime := n.asDir.mtime
+	mtime, p := n.asDir.mtime, n.protection()
 	s.tree.mu.Unlock()
-	if !mtime.IsZero() && time.Since(mtime) > settled {
+	if p == Immutable || !mtime.IsZero() && time.Since(mtime) > settled {
 		// The kernel compares the time of the directory before it uses them.
 		out.OpenFlags = raw.FOPEN_CACHE_DIR | raw.FOPEN_KEEP_CACHE
 	}

@@ -21,6 +21,7 @@ type openFile struct {
 	node   *node
 	handle pfs.Handle // nil if the file is open for reading only
 	backed bool       // the kernel reads a local file; guarded by the lock of the tree
+	fixed  bool       // the mount cannot change the file, so that file stays one version
 
 	mu     sync.RWMutex // guards the following
 	file   pfs.File     // nil if handle is not
@@ -124,21 +125,36 @@ func (s *server) writer(ctx context.Context, n *node, name pfs.Path, h pfs.Handl
 		}
 	}
 	o := &openFile{node: n, handle: h, appends: !can.Has(pfs.CanWriteRandom)}
-	s.tree.opened(o)
+	s.tree.mu.Lock()
+	backed := n.extra != nil && n.extra.backing != nil
+	if !backed {
+		n.addOpen(o)
+	}
+	s.tree.mu.Unlock()
+	if backed { // since then, this account may change the file: readers keep the version that they have
+		s.tree.detach(n)
+		return nil, pfs.Stale
+	}
 	return o, nil
 }
 
 // openToRead opens one version of the file n.
 func (s *server) openToRead(ctx context.Context, n *node, name pfs.Path, out *raw.OpenOut) raw.Status {
 	s.tree.mu.Lock()
-	writes := n.writes
+	dir := n.name.parent
+	s.tree.mu.Unlock()
+	if dir != nil {
+		s.protect(ctx, dir)
+	}
+	s.tree.mu.Lock()
+	writes, fixed := n.writes, n.protection() != Unprotected
 	s.tree.mu.Unlock()
 	f, err := s.openVersion(ctx, n, name)
 	if err != nil {
 		return s.status(stale(err))
 	}
 	info := f.Info()
-	o := &openFile{node: n, file: f, writes: writes}
+	o := &openFile{node: n, file: f, writes: writes, fixed: fixed}
 	keep, same := s.admit(o, info, out)
 	if !same {
 		f.Close()
@@ -159,7 +175,7 @@ func (s *server) openToRead(ctx context.Context, n *node, name pfs.Path, out *ra
 func (s *server) admit(o *openFile, info pfs.Info, out *raw.OpenOut) (keep, same bool) {
 	s.tree.mu.Lock()
 	n, version := o.node, versionOf(info)
-	mixed := n.version != 0 && n.version != version && len(n.opens()) > 0 && (s.opts.ReadOnly || !n.hasID)
+	mixed := n.version != 0 && n.version != version && len(n.opens()) > 0 && (o.fixed || !n.hasID)
 	if !n.is(info) || mixed {
 		s.tree.mu.Unlock()
 		s.tree.detach(n)
@@ -280,6 +296,9 @@ func (o *openFile) readVersion(ctx context.Context, p []byte, off int64) (int, e
 func (o *openFile) refresh(ctx context.Context, s *server, conflict bool) bool {
 	s.tree.mu.Lock()
 	writes, hasID := o.node.writes, o.node.hasID
+	if conflict {
+		o.node.known = nil // so that the next open finds the new version
+	}
 	s.tree.mu.Unlock()
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -287,7 +306,7 @@ func (o *openFile) refresh(ctx context.Context, s *server, conflict bool) bool {
 		return true
 	}
 	name, ok := s.path(o.node)
-	if !ok || writes == o.writes && (s.opts.ReadOnly || !hasID) {
+	if !ok || writes == o.writes && (o.fixed || !hasID) {
 		return false
 	}
 	f, err := s.fs.Open(ctx, name)

@@ -1,6 +1,7 @@
 package fuse
 
 import (
+	"context"
 	"log/slog"
 	"os"
 	"time"
@@ -17,12 +18,22 @@ const (
 	PageCache = "page-cache"
 
 	// Passthrough lets the kernel read a file itself that is whole on this machine
-	// (LocalFile); it is PageCache for others. It needs a read-only mount, Linux 6.9 and root.
+	// (LocalFile); it is PageCache for others. It needs Linux 6.9 and root, and files that this mount
+	// cannot change: the kernel would not show a change to those who read the local file.
 	Passthrough = "passthrough"
 
 	// NoOpen spares the request that opens a file, for read-only trees of small files. A
 	// file that changes while it is read may then show both versions.
 	NoOpen = "no-open"
+)
+
+// Protection is who may change the files of a directory.
+type Protection uint8
+
+const (
+	Unprotected Protection = iota // this account, through the mount
+	Foreign                       // others, in other ways
+	Immutable                     // nobody: everything in the directory stays as it is
 )
 
 // Options are the options of Mount.
@@ -34,8 +45,12 @@ type Options struct {
 	// version.
 	ReadOnly bool
 
+	// Protection, if not nil, returns the protection of a directory of the file system. An Immutable one
+	// protects all directories below it. In a mount that is ReadOnly, directories are Foreign at least.
+	Protection func(ctx context.Context, dir pfs.Path) (Protection, error)
+
 	// Timeout is how long the kernel keeps names and attributes, including missing names. 0 means
-	// DefaultTimeout.
+	// DefaultTimeout. It does not count below an Immutable directory, where both are kept for ever.
 	Timeout time.Duration
 
 	// Squash shows every file as owned by the user who mounts, and lets only this user in. It is for

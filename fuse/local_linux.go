@@ -27,17 +27,24 @@ func infosOf(fsys pfs.FileSystem) (infoOpener, bool) {
 
 // known is what the tree keeps of the Info of a file for an infoOpener.
 type known struct {
-	version                 string
-	size                    int64
-	modTime, changeTime, at int64 // in ns since 1970; 0 if the store has none
-	mode                    fs.FileMode
+	version             string
+	size                int64
+	modTime, changeTime int64         // in ns since 1970; 0 if the store has none
+	at                  time.Duration // when it was learned, as since has it
+	mode                fs.FileMode
 }
+
+var start = time.Now()
+
+// since returns the time since the start of the process. Changes of the clock do not affect it, and it
+// takes less memory than a time.Time.
+func since() time.Duration { return time.Since(start) }
 
 // learn keeps what an infoOpener needs. The caller holds the lock of the tree.
 func (n *node) learn(info pfs.Info) {
 	n.known = nil
-	if info.IsRegular() && info.Version != "" {
-		n.known = &known{info.Version, info.Size, nanos(info.ModTime), nanos(info.ChangeTime), time.Now().UnixNano(), info.Mode}
+	if info.IsRegular() && info.Version != "" && info.Links <= 1 {
+		n.known = &known{info.Version, info.Size, nanos(info.ModTime), nanos(info.ChangeTime), since(), info.Mode}
 	}
 }
 
@@ -56,23 +63,76 @@ func moment(ns int64) time.Time {
 	return time.Unix(0, ns)
 }
 
-// openVersion opens the current version of n for reading. A read-only mount takes what the kernel has
-// been told within the timeout for current.
+// protect learns the protection of the directory dir.
+func (s *server) protect(ctx context.Context, dir *node) {
+	if s.opts.Protection == nil {
+		return
+	}
+	now := since()
+	s.tree.mu.Lock()
+	d := dir.asDir
+	known := d.protection == Immutable || d.asked > 0 && now-d.asked < s.opts.Timeout
+	s.tree.mu.Unlock()
+	name, ok := s.path(dir)
+	if known || !ok {
+		return
+	}
+	p, err := s.opts.Protection(ctx, name)
+	if err != nil {
+		s.status(err) // logs it; it is asked again
+		return
+	}
+	if s.opts.ReadOnly {
+		p = max(p, Foreign)
+	}
+	s.tree.mu.Lock()
+	defer s.tree.mu.Unlock()
+	d.protection, d.asked = p, now
+}
+
+// forever is longer than any mount lives.
+const forever = 10 * 365 * 24 * time.Hour
+
+// timeout returns how long the kernel may keep what is in a directory with the protection p.
+func (s *server) timeout(p Protection) time.Duration {
+	if p == Immutable {
+		return forever
+	}
+	return s.opts.Timeout
+}
+
+// current returns what the tree knows of the file n, if it is current: where this mount changes
+// nothing, what the kernel has been told within the timeout is.
+func (s *server) current(n *node) (pfs.Info, bool) {
+	s.tree.mu.Lock()
+	defer s.tree.mu.Unlock()
+	k, p := n.known, n.protection()
+	if k == nil || p == Unprotected || since()-k.at >= s.timeout(p) {
+		return pfs.Info{}, false
+	}
+	info := pfs.Info{
+		Name: n.name.base, Mode: k.mode, Size: k.size, ModTime: moment(k.modTime), ChangeTime: moment(k.changeTime),
+		Version: k.version, Links: 1,
+	}
+	if n.hasID {
+		info.ID = n.ino
+	}
+	return info, true
+}
+
+// openVersion opens the current version of n for reading.
 func (s *server) openVersion(ctx context.Context, n *node, name pfs.Path) (pfs.File, error) {
 	if s.infos != nil {
-		s.tree.mu.Lock()
-		k := n.known
-		s.tree.mu.Unlock()
-		if k != nil && time.Since(moment(k.at)) < s.opts.Timeout {
-			return s.infos.OpenInfo(ctx, name, pfs.Info{
-				Name: name.Base(), Mode: k.mode, Size: k.size, ModTime: moment(k.modTime), ChangeTime: moment(k.changeTime), Version: k.version,
-			})
+		if info, ok := s.current(n); ok {
+			return s.infos.OpenInfo(ctx, name, info)
 		}
 	}
 	f, err := s.fs.Open(ctx, name)
 	if err == nil && s.infos != nil {
 		s.tree.mu.Lock()
-		n.learn(f.Info())
+		if n.protection() != Unprotected {
+			n.learn(f.Info())
+		}
 		s.tree.mu.Unlock()
 	}
 	return f, err
@@ -88,10 +148,12 @@ type backing struct {
 // back lets the kernel read the local file behind o, which is being opened, if it may. The caller holds
 // the lock of the tree.
 //
-// The kernel does not allow a node to be open through its page cache and with a local file at once.
+// The kernel does not allow a node to be open through its page cache and with a local file at once. A
+// mapping of the local file outlives the open file, unseen by this process, so it would not show
+// changes through the mount: files that the mount can change have no local file.
 func (s *server) back(o *openFile, out *raw.OpenOut) {
 	n := o.node.rare()
-	if s.opts.OpenMode != Passthrough || !s.opts.ReadOnly || s.unbacked.Load() {
+	if s.opts.OpenMode != Passthrough || !o.fixed || s.unbacked.Load() {
 		return
 	}
 	if n.backing == nil {
@@ -134,7 +196,7 @@ func (s *server) openMode() string {
 	switch {
 	case s.opts.OpenMode == NoOpen:
 		return NoOpen
-	case s.opts.OpenMode == Passthrough && s.opts.ReadOnly && os.Geteuid() == 0 && !s.unbacked.Load() &&
+	case s.opts.OpenMode == Passthrough && (s.opts.ReadOnly || s.opts.Protection != nil) && os.Geteuid() == 0 && !s.unbacked.Load() &&
 		s.kernel.KernelSettings().Flags64()&raw.CAP_PASSTHROUGH != 0:
 		return Passthrough
 	}

@@ -2,10 +2,14 @@ package fuse
 
 import (
 	"bytes"
+	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -16,13 +20,14 @@ import (
 	"github.com/paddlecloud/pfs/pfs/pfstest"
 )
 
-// mountCached mounts a store with a cache, read-only.
+// mountCached mounts a store with a cache, read-only if there is no Protection.
 func mountCached(t testing.TB, store pfs.FileSystem, opts Options) (string, *cachefs.FS) {
 	t.Helper()
 	c, err := cachefs.New(store, cachefs.Options{Dirs: []string{t.TempDir()}, Size: 1 << 30, Reserve: 1, Settle: -1})
 	must(t, err)
 	t.Cleanup(func() { c.Close() })
-	opts.ReadOnly = true
+	opts.Squash = true
+	opts.ReadOnly = opts.ReadOnly || opts.Protection == nil
 	opts.Cache = func() any { return c.Status() }
 	return mount(t, c, opts), c
 }
@@ -104,4 +109,135 @@ func TestNoOpen(t *testing.T) {
 	}
 	_, err := Mount(t.Context(), store, t.TempDir(), Options{OpenMode: NoOpen})
 	pfstest.WantKind(t, err, pfs.Invalid)
+}
+
+// protected is the Protection of a mount that reads /public and /public/set/N, and changes the rest.
+func protected(_ context.Context, dir pfs.Path) (Protection, error) {
+	switch {
+	case dir == "/public/set/1":
+		return Immutable, nil
+	case dir.Within("/public"):
+		return Foreign, nil
+	}
+	return Unprotected, nil
+}
+
+// counted returns below with a count of its operations.
+func counted(below pfs.FileSystem) (pfs.FileSystem, *atomic.Int64) {
+	var calls atomic.Int64
+	return pfs.NewLayer(func(_ context.Context, _ pfs.Access, name pfs.Path, call func(pfs.FileSystem, pfs.Path) error) error {
+		calls.Add(1)
+		return call(below, name)
+	}), &calls
+}
+
+// TestProtection reads a public tree in a mount that also changes files.
+func TestProtection(t *testing.T) {
+	store := memfs.New(memfs.Options{})
+	pfstest.MustMkdir(t, store, "/public", "/home")
+	content, changed := pfstest.Pattern(1, 5<<20), pfstest.Pattern(2, 4<<20)
+	pfstest.WriteFile(t, store, "/public/f", content)
+	pfstest.WriteFile(t, store, "/home/f", content)
+	dir, c := mountCached(t, store, Options{OpenMode: Passthrough, Protection: protected, Timeout: 50 * time.Millisecond})
+	want := func(name string, want []byte) {
+		t.Helper()
+		got, err := os.ReadFile(dir + name)
+		must(t, err)
+		if !bytes.Equal(got, want) {
+			t.Fatalf("%s has wrong bytes", name)
+		}
+	}
+	want("/public/f", content)
+	want("/home/f", content)
+	time.Sleep(300 * time.Millisecond) // until they are on the disk
+	before := c.Status()
+	f, err := os.Open(dir + "/public/f")
+	must(t, err)
+	defer f.Close()
+	got := make([]byte, len(content))
+	if _, err := f.ReadAt(got, 0); err != nil || !bytes.Equal(got, content) {
+		t.Errorf("wrong bytes, %v", err)
+	}
+	if after := c.Status(); (entry{dir: dir}).status().OpenMode == Passthrough && (after.Hit != before.Hit || after.Missed != before.Missed) {
+		t.Errorf("the kernel asked for bytes: %+v, then %+v", before, after)
+	}
+
+	// A file of one's own is not read past the mount: readers see each write at once, also in memory.
+	own, err := os.Open(dir + "/home/f")
+	must(t, err)
+	defer own.Close()
+	m, err := syscall.Mmap(int(own.Fd()), 0, 1<<20, syscall.PROT_READ, syscall.MAP_SHARED)
+	must(t, err)
+	if m[0] != content[0] {
+		t.Error("wrong bytes in memory")
+	}
+	w, err := os.OpenFile(dir+"/home/f", os.O_RDWR, 0)
+	must(t, err)
+	_, err = w.WriteAt([]byte("mine"), 0)
+	must(t, err)
+	if _, err := own.ReadAt(got[:4], 0); err != nil || string(got[:4]) != "mine" || string(m[:4]) != "mine" {
+		t.Errorf("after a write there is %q, in memory %q, %v", got[:4], m[:4], err)
+	}
+	must(t, w.Close())
+	must(t, syscall.Munmap(m))
+
+	// This account may change the file now, against the Protection.
+	must(t, os.WriteFile(dir+"/public/f", changed, 0o644))
+	want("/public/f", changed)
+	if _, err := f.ReadAt(got, 0); err != nil || !bytes.Equal(got, content) {
+		t.Errorf("the open file has other bytes, %v", err)
+	}
+	f.Close()
+	want("/public/f", changed)
+}
+
+// TestImmutable uses an immutable tree again after the timeout, without a request to the store.
+func TestImmutable(t *testing.T) {
+	below := memfs.New(memfs.Options{})
+	pfstest.MustMkdir(t, below, "/public", "/public/set", "/public/set/1", "/public/set/1/d", "/public/set/2")
+	for i := range 20 {
+		pfstest.WriteFile(t, below, pfs.Path(fmt.Sprintf("/public/set/1/d/%d", i)), pfstest.Pattern(uint64(i), 5000))
+	}
+	pfstest.MustLink(t, below, "1", "/public/set/latest")
+	for _, mode := range []string{Passthrough, NoOpen} {
+		store, calls := counted(below)
+		const timeout = 20 * time.Millisecond
+		dir, _ := mountCached(t, store, Options{OpenMode: mode, ReadOnly: mode == NoOpen, Protection: protected, Timeout: timeout})
+		set, err := os.Open(dir + "/public/set/1") // its own name is kept for the timeout only
+		must(t, err)
+		use := func() {
+			t.Helper()
+			in := fmt.Sprintf("/proc/self/fd/%d", set.Fd())
+			names, err := allBelow(in + "/.")
+			if n := strings.Count(fmt.Sprint(names), "\n"); err != nil || n != 21 {
+				t.Fatalf("%d names, %v", n+1, err)
+			}
+			for i := range 20 {
+				got, err := os.ReadFile(fmt.Sprintf("%s/d/%d", in, i))
+				must(t, err)
+				if !bytes.Equal(got, pfstest.Pattern(uint64(i), 5000)) {
+					t.Errorf("wrong bytes in file %d", i)
+				}
+			}
+			if _, err := os.Stat(in + "/d/none"); !errors.Is(err, os.ErrNotExist) {
+				t.Error(err)
+			}
+		}
+		use()
+		time.Sleep(3 * timeout)
+		use() // the kernel keeps a listing that has been read to its end
+		before := calls.Load()
+		time.Sleep(3 * timeout)
+		use()
+		if n := calls.Load() - before; n != 0 {
+			t.Errorf("%s: %d requests", mode, n)
+		}
+		must(t, set.Close())
+		must(t, below.Remove(t.Context(), "/public/set/latest"))
+		pfstest.MustLink(t, below, "2", "/public/set/latest")
+		time.Sleep(3 * timeout)
+		if target, err := os.Readlink(dir + "/public/set/latest"); err != nil || target != "2" {
+			t.Errorf("latest leads to %q, %v", target, err)
+		}
+	}
 }

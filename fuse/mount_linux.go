@@ -44,6 +44,9 @@ func Mount(ctx context.Context, fsys pfs.FileSystem, dir string, opts Options) (
 	if opts.Logger == nil {
 		opts.Logger = slog.New(slog.DiscardHandler)
 	}
+	if opts.ReadOnly && opts.Protection == nil {
+		opts.Protection = func(context.Context, pfs.Path) (Protection, error) { return Foreign, nil }
+	}
 	if opts.OpenMode == NoOpen && !opts.ReadOnly {
 		return nil, pfs.Errorf("fuse.Mount", "", pfs.Invalid, "the open mode %s is for read-only mounts", NoOpen)
 	}
@@ -65,9 +68,7 @@ func Mount(ctx context.Context, fsys pfs.FileSystem, dir string, opts Options) (
 		asRoot: os.Geteuid() == 0 && !opts.Squash,
 	}
 	s.unopened.files = map[*node]*unopenedFile{}
-	if opts.ReadOnly {
-		s.infos, s.tree.learns = infosOf(fsys)
-	}
+	s.infos, s.tree.learns = infosOf(fsys)
 	s.ctx, s.stop = context.WithCancel(context.WithoutCancel(ctx))
 	kernel, err := raw.NewServer(s, dir, s.mountOptions())
 	if err != nil {

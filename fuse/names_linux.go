@@ -16,6 +16,7 @@ func (s *server) Lookup(cancel <-chan struct{}, h *raw.InHeader, base string, ou
 	ctx, end := s.call(cancel, h)
 	defer end()
 	dir := s.tree.get(h.NodeId)
+	s.protect(ctx, dir)
 	name, err := s.child(dir, base)
 	if pfs.KindOf(err) == pfs.Invalid && !errors.Is(err, syscall.ENAMETOOLONG) {
 		err = pfs.NotExist // no store has such a name
@@ -29,7 +30,9 @@ func (s *server) Lookup(cancel <-chan struct{}, h *raw.InHeader, base string, ou
 		s.found(out, dir, base, info)
 	case pfs.KindOf(err) == pfs.NotExist:
 		s.tree.remove(dir, base)
-		out.SetEntryTimeout(s.opts.Timeout) // node 0: the kernel caches that the name is missing
+		s.tree.mu.Lock()
+		out.SetEntryTimeout(s.timeout(dir.protection())) // node 0: the kernel caches that the name is missing
+		s.tree.mu.Unlock()
 		err = nil
 	}
 	return s.status(err)

@@ -45,6 +45,9 @@ type dirState struct {
 	gid      uint32           // as last seen
 	mtime    time.Time        // as last seen
 	can      pfs.Capabilities // 0 before the first request
+
+	protection Protection
+	asked      time.Duration // when Options.Protection was, as since has it; 0 if never
 }
 
 // extra is what few nodes have.
@@ -68,6 +71,17 @@ func (n *node) tidy() {
 	if e := n.extra; e != nil && e.target == "" && len(e.more) == 0 && len(e.open) == 0 {
 		n.extra = nil
 	}
+}
+
+// protection returns the protection of what is in the directory n, or of the file n.
+func (n *node) protection() Protection {
+	if n.asDir == nil {
+		n = n.name.parent
+	}
+	if n == nil { // the file has no name any more
+		return Unprotected
+	}
+	return n.asDir.protection
 }
 
 // opens returns the open files of n.
@@ -209,6 +223,9 @@ func (t *tree) enter(dir *node, base string, info pfs.Info) *node {
 		dir.setChild(base, n)
 	}
 	n.refs++
+	if n.asDir != nil && dir.asDir.protection == Immutable {
+		n.asDir.protection = Immutable
+	}
 	t.seen(n, info)
 	return n
 }
@@ -216,7 +233,7 @@ func (t *tree) enter(dir *node, base string, info pfs.Info) *node {
 // seen records the result of a Stat of n.
 func (t *tree) seen(n *node, info pfs.Info) {
 	n.see(info)
-	if t.learns {
+	if t.learns && n.protection() != Unprotected {
 		n.learn(info)
 	}
 	if info.Links > 1 && n.hasID && !info.IsDir() && n.name.parent != nil {
@@ -330,13 +347,6 @@ func (t *tree) drop(n *node) {
 	}
 }
 
-// opened adds o to the open files of its node.
-func (t *tree) opened(o *openFile) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	o.node.addOpen(o)
-}
-
 func (n *node) addOpen(o *openFile) { n.rare().open = append(n.rare().open, o) }
 
 func (t *tree) released(o *openFile) {
@@ -353,7 +363,7 @@ func (t *tree) wrote(n *node) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	n.writes++
-	n.version = 0
+	n.version, n.known = 0, nil
 }
 
 // anyOpen returns an open file of n that fits, or nil.

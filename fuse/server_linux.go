@@ -30,7 +30,7 @@ type server struct {
 	unlogged   atomic.Int64 // errors since
 	linksKnown atomic.Bool  // the store counts links
 
-	infos    infoOpener  // nil if the file system is not one, or may be changed through the mount
+	infos    infoOpener  // nil if the file system is not one
 	unbacked atomic.Bool // the kernel refused to read a local file
 	unopened unopened
 }

@@ -6,7 +6,6 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/paddlecloud/pfs/cmd/internal/app"
 	"github.com/paddlecloud/pfs/cmd/internal/backends"
 	"github.com/paddlecloud/pfs/cmd/internal/cliargs"
 	"github.com/paddlecloud/pfs/cmd/internal/cliio"
@@ -65,17 +64,6 @@ func (o options) cached(store backends.Store, opts fuse.Options, user string) (b
 
 // isPublic reports whether every account of a service may read name.
 func isPublic(name pfs.Path) bool {
-	var dc, dir string
-	i := 0
-	for element := range name.Names() {
-		switch i {
-		case 1:
-			dc = element
-		case 2:
-			dir = element
-		}
-		i++
-	}
-	const public = "public"
-	return name.Within(app.Top) && (dc == public || dir == public)
+	public, _ := publicAt(name)
+	return public != ""
 }

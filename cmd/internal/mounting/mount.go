@@ -42,11 +42,12 @@ The files of a service are shown as yours; the service checks what you may do. T
 files of --store are those of their owners, and if root mounts a file:// or cephfs://
 store, all users can use it with their own permissions.
 
-What is read of a service, HDFS or CephFS is kept on the local disk (--cache-dir). A
-file that is cached whole is read by the kernel itself if the mount is read-only and
-root mounts (--open-mode passthrough). For trees of small files, --open-mode no-open
-with --read-only spares a request for each open; a file that changes while it is read
-may then show both versions. The command status shows what is in use.
+What is read of a service, HDFS or CephFS is kept on the local disk (--cache-dir). If
+root mounts, the kernel itself reads a file that is cached whole and that the mount
+cannot change (--open-mode passthrough): public files, or all with --read-only. For
+trees of small files, --open-mode no-open with --read-only spares a request for each
+open; a file that changes while it is read may then show both versions. The command
+status shows what is in use.
 
 PFS_TOKEN_FILE names a file with a token to use in place of a login. With it,
 --service names a service that is not in the configuration.`,
@@ -134,6 +135,7 @@ func (o options) open(ctx context.Context, a *app.App) (fsys backends.Store, opt
 		if fsys.FileSystem, opts.Source, user, err = a.Remotes.Tree(ctx, root, o.service); err != nil {
 			return fsys, opts, err
 		}
+		opts.Protection = (&protections{fs: fsys.FileSystem, public: map[pfs.Path]publicRight{}}).of
 		return o.cached(fsys, opts, user)
 	}
 	// These stores know no user numbers.
