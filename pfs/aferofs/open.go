@@ -48,7 +48,8 @@ type file struct {
 func (f *file) Info() pfs.Info { return f.info }
 
 func (f *file) ReadAt(ctx context.Context, p []byte, off int64) (int, error) {
-	return inChunks(ctx, "aferofs.File.ReadAt", f.name, p, off, func(op string, p []byte, off int64) (int, error) {
+	const op = "aferofs.File.ReadAt"
+	return pfs.InChunks(ctx, op, f.name, p, off, func(p []byte, off int64) (int, error) {
 		f.mu.Lock()
 		defer f.mu.Unlock()
 		if f.closed {
@@ -66,23 +67,6 @@ func (f *file) Close() error {
 	}
 	f.closed = true
 	return fail("aferofs.File.Close", f.name, f.f.Close())
-}
-
-// inChunks calls do with one chunk of p after the other until ctx is done.
-func inChunks(ctx context.Context, op string, name pfs.Path, p []byte, off int64, do func(op string, p []byte, off int64) (int, error)) (n int, err error) {
-	if err := pfs.CheckRange(op, name, off, len(p)); err != nil {
-		return 0, err
-	}
-	for {
-		if err := pfs.CheckContext(ctx, op, name); err != nil {
-			return n, err
-		}
-		k, err := do(op, p[n:min(len(p), n+pfs.ChunkSize)], off+int64(n))
-		n += k
-		if err != nil || n == len(p) {
-			return n, err
-		}
-	}
 }
 
 // readAt fills p or returns an error, whatever f returns at its end.

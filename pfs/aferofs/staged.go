@@ -121,7 +121,8 @@ func (w *staged) use(op string, do func(f afero.File) error) error {
 }
 
 func (w *staged) WriteAt(ctx context.Context, p []byte, off int64) (int, error) {
-	return inChunks(ctx, "aferofs.Staged.WriteAt", w.name, p, off, func(op string, p []byte, off int64) (n int, err error) {
+	const op = "aferofs.Staged.WriteAt"
+	return pfs.InChunks(ctx, op, w.name, p, off, func(p []byte, off int64) (n int, err error) {
 		w.u.mu.RLock()
 		defer w.u.mu.RUnlock()
 		err = w.use(op, func(f afero.File) (err error) { n, err = f.WriteAt(p, off); return err })
@@ -130,7 +131,8 @@ func (w *staged) WriteAt(ctx context.Context, p []byte, off int64) (int, error) 
 }
 
 func (w *staged) ReadAt(ctx context.Context, p []byte, off int64) (int, error) {
-	return inChunks(ctx, "aferofs.Staged.ReadAt", w.name, p, off, func(op string, p []byte, off int64) (n int, err error) {
+	const op = "aferofs.Staged.ReadAt"
+	return pfs.InChunks(ctx, op, w.name, p, off, func(p []byte, off int64) (n int, err error) {
 		w.u.mu.RLock()
 		defer w.u.mu.RUnlock()
 		err = w.use(op, func(f afero.File) (err error) { n, err = readAt(op, w.name, f, p, off); return err })

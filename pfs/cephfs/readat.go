@@ -4,7 +4,6 @@ package cephfs
 
 import (
 	"context"
-	"io"
 
 	"github.com/paddlecloud/pfs/pfs"
 )
@@ -20,26 +19,11 @@ type reads struct {
 }
 
 // at implements ReadAt of a File.
-func (r reads) at(ctx context.Context, p []byte, off int64) (n int, err error) {
-	if err := pfs.CheckRange(r.op, r.name, off, len(p)); err != nil {
-		return 0, err
-	}
-	for {
-		if err := pfs.CheckContext(ctx, r.op, r.name); err != nil {
-			return n, err
-		}
-		chunk := p[n:min(len(p), n+pfs.ChunkSize)]
-		k, err := r.chunk(ctx, chunk, off+int64(n))
-		n += k
-		switch {
-		case err != nil:
-			return n, fail(r.op, r.name, err)
-		case k < len(chunk):
-			return n, io.EOF
-		case n == len(p):
-			return n, nil
-		}
-	}
+func (r reads) at(ctx context.Context, p []byte, off int64) (int, error) {
+	return pfs.InChunks(ctx, r.op, r.name, p, off, func(p []byte, off int64) (int, error) {
+		n, err := r.chunk(ctx, p, off)
+		return n, fail(r.op, r.name, err)
+	})
 }
 
 // chunk reads until p, at most a chunk, is full or the file ends.

@@ -102,26 +102,24 @@ func (f *file) ReadAt(ctx context.Context, p []byte, off int64) (n int, err erro
 }
 
 // readAt fills p from offset off, of the version if it is not empty, chunk by chunk.
-func (c *Client) readAt(ctx context.Context, name pfs.Path, version string, p []byte, off int64) (n int, err error) {
+func (c *Client) readAt(ctx context.Context, name pfs.Path, version string, p []byte, off int64) (int, error) {
 	const op = "client.File.ReadAt"
-	for n < len(p) {
-		if err := pfs.CheckContext(ctx, op, name); err != nil {
-			return n, err
+	return pfs.InChunks(ctx, op, name, p, off, func(p []byte, off int64) (int, error) {
+		if len(p) == 0 {
+			return 0, nil
 		}
-		b := p[n:min(n+pfs.ChunkSize, len(p))]
-		m := dataMessage(op, http.MethodGet, wire.PathData, name, off+int64(n))
+		m := dataMessage(op, http.MethodGet, wire.PathData, name, off)
 		m.trailers = true
-		m.query.Set("len", strconv.Itoa(len(b)))
+		m.query.Set("len", strconv.Itoa(len(p)))
 		if version != "" {
 			m.query.Set("version", version)
 		}
-		err := c.send(ctx, m, func(resp *http.Response, touch func()) error { return receiveChunk(resp, touch, b) })
+		err := c.send(ctx, m, func(resp *http.Response, touch func()) error { return receiveChunk(resp, touch, p) })
 		if err != nil {
-			return n, err
+			return 0, err
 		}
-		n += len(b)
-	}
-	return n, nil
+		return len(p), nil
+	})
 }
 
 func (f *file) Info() pfs.Info { return f.info }

@@ -87,8 +87,8 @@ func (h *handle) ReadAt(ctx context.Context, p []byte, off int64) (int, error) {
 	if err := h.check(ctx, op, pfs.OpenRead, off, len(p)); err != nil {
 		return 0, err
 	}
-	return h.c.readChunks(ctx, p, func(at int64) message {
-		return h.message(op, http.MethodGet, wire.PathData, off+at)
+	return pfs.InChunks(ctx, op, h.name(), p, off, func(p []byte, off int64) (int, error) {
+		return h.c.readChunk(ctx, h.message(op, http.MethodGet, wire.PathData, off), p)
 	})
 }
 
@@ -98,8 +98,8 @@ func (h *handle) WriteAt(ctx context.Context, p []byte, off int64) (int, error) 
 	if err := h.check(ctx, op, pfs.OpenWrite, off, len(p)); err != nil {
 		return 0, err
 	}
-	return sendChunks(p, func(b []byte, at int64) error {
-		m := h.message(op, http.MethodPut, wire.PathWrite, off+at)
+	return pfs.InChunks(ctx, op, h.name(), p, off, func(p []byte, off int64) (int, error) {
+		m := h.message(op, http.MethodPut, wire.PathWrite, off)
 		m.id = pfs.NewID()
 		instance := ""
 		m.observe = func(resp *http.Response, sent bool) {
@@ -109,9 +109,9 @@ func (h *handle) WriteAt(ctx context.Context, p []byte, off int64) (int, error) 
 				m.query.Set("again", "1") // in all further attempts
 			}
 		}
-		err := h.c.sendChunk(ctx, m, b)
+		n, err := h.c.sendChunk(ctx, m, p)
 		h.wrote(instance)
-		return err
+		return n, err
 	})
 }
 

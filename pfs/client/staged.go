@@ -54,84 +54,60 @@ func (w *staged) check(ctx context.Context, op string) error {
 	return pfs.CheckContext(ctx, op, w.name)
 }
 
-// checkAt is check for n bytes at an offset.
-func (w *staged) checkAt(ctx context.Context, op string, off int64, n int) error {
-	if err := w.check(ctx, op); err != nil {
-		return err
-	}
-	return pfs.CheckRange(op, w.name, off, n)
-}
-
 // WriteAt sends p chunk by chunk.
 func (w *staged) WriteAt(ctx context.Context, p []byte, off int64) (n int, err error) {
 	const op = "client.Staged.WriteAt"
-	if err := w.checkAt(ctx, op, off, len(p)); err != nil {
+	if err := w.check(ctx, op); err != nil {
 		return 0, err
 	}
-	return sendChunks(p, func(b []byte, at int64) error {
-		m := dataMessage(op, http.MethodPut, wire.PathData, w.name, off+at)
+	return pfs.InChunks(ctx, op, w.name, p, off, func(p []byte, off int64) (int, error) {
+		m := dataMessage(op, http.MethodPut, wire.PathData, w.name, off)
 		m.query.Set("id", w.id)
-		return w.c.sendChunk(ctx, m, b)
+		return w.c.sendChunk(ctx, m, p)
 	})
 }
 
-// sendChunks calls send with the chunks of p and their offsets, until it fails.
-func sendChunks(p []byte, send func(b []byte, at int64) error) (n int, err error) {
-	for n < len(p) {
-		b := p[n:min(n+pfs.ChunkSize, len(p))]
-		if err := send(b, int64(n)); err != nil {
-			return n, err
-		}
-		n += len(b)
-	}
-	return n, nil
-}
-
 // sendChunk sends b in the message m.
-func (c *Client) sendChunk(ctx context.Context, m message, b []byte) error {
-	if err := pfs.CheckContext(ctx, m.op, m.name); err != nil {
-		return err
+func (c *Client) sendChunk(ctx context.Context, m message, b []byte) (int, error) {
+	if len(b) == 0 {
+		return 0, nil
 	}
 	m.kind = wire.TypeChunk
 	m.body = func() (io.Reader, int64) {
 		r := wire.NewChunkReader(b)
 		return r, r.Len()
 	}
-	return c.send(ctx, m, func(*http.Response, func()) error { return nil })
+	if err := c.send(ctx, m, func(*http.Response, func()) error { return nil }); err != nil {
+		return 0, err
+	}
+	return len(b), nil
 }
 
 // ReadAt reads staged bytes.
 func (w *staged) ReadAt(ctx context.Context, p []byte, off int64) (n int, err error) {
 	const op = "client.Staged.ReadAt"
-	if err := w.checkAt(ctx, op, off, len(p)); err != nil {
+	if err := w.check(ctx, op); err != nil {
 		return 0, err
 	}
-	return w.c.readChunks(ctx, p, func(at int64) message {
-		m := dataMessage(op, http.MethodGet, wire.PathData, w.name, off+at)
+	return pfs.InChunks(ctx, op, w.name, p, off, func(p []byte, off int64) (int, error) {
+		m := dataMessage(op, http.MethodGet, wire.PathData, w.name, off)
 		m.query.Set("id", w.id)
-		return m
+		return w.c.readChunk(ctx, m, p)
 	})
 }
 
-// readChunks fills p chunk by chunk with the answers to the messages that ask returns. A
-// short chunk is the last one.
-func (c *Client) readChunks(ctx context.Context, p []byte, ask func(at int64) message) (n int, err error) {
-	for n < len(p) {
-		b := p[n:min(n+pfs.ChunkSize, len(p))]
-		m := ask(int64(n))
-		m.query.Set("len", strconv.Itoa(len(b)))
-		k := 0
-		err := c.send(ctx, m, func(resp *http.Response, touch func()) error {
-			k = int(min(max(resp.ContentLength-int64(wire.SumSize), 0), int64(len(b))))
-			return receiveChunk(resp, touch, b[:k])
-		})
-		if err != nil {
-			return n, err
-		}
-		n += k
-		if k < len(b) {
-			return n, io.EOF
-		}
+// readChunk fills p with the answer to m. If the answer is shorter, the file ends behind it.
+func (c *Client) readChunk(ctx context.Context, m message, p []byte) (n int, err error) {
+	if len(p) == 0 {
+		return 0, nil
+	}
+	m.query.Set("len", strconv.Itoa(len(p)))
+	err = c.send(ctx, m, func(resp *http.Response, touch func()) error {
+		n = int(min(max(resp.ContentLength-int64(wire.SumSize), 0), int64(len(p))))
+		return receiveChunk(resp, touch, p[:n])
+	})
+	if err != nil {
+		return 0, err
 	}
 	return n, nil
 }

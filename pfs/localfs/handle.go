@@ -159,31 +159,25 @@ func (h *handle) ReadAt(ctx context.Context, p []byte, off int64) (int, error) {
 	return readAt(ctx, op, h.Name, h.file, p, off)
 }
 
-func (h *handle) WriteAt(ctx context.Context, p []byte, off int64) (n int, err error) {
+func (h *handle) WriteAt(ctx context.Context, p []byte, off int64) (int, error) {
 	const op = "localfs.Handle.WriteAt"
-	if err := pfs.CheckRange(op, h.Name, off, len(p)); err != nil {
-		return 0, err
-	}
-	for {
+	return pfs.InChunks(ctx, op, h.Name, p, off, func(p []byte, off int64) (n int, err error) {
 		if err := h.Check(ctx, op, pfs.OpenWrite); err != nil {
-			return n, err
+			return 0, err
 		}
-		chunk := p[n:min(len(p), n+pfs.ChunkSize)]
-		at := off + int64(n)
-		write := func() (int, error) { return h.file.WriteAt(chunk, at) }
 		if h.Flags&pfs.OpenAppend != 0 {
-			at, write = -1, func() (int, error) { return h.file.Write(chunk) }
+			off = -1
 		}
-		k := 0
-		err := h.change(ctx, at, int64(len(chunk)), func() (err error) {
-			k, err = write()
+		err = h.change(ctx, off, int64(len(p)), func() (err error) {
+			if off < 0 {
+				n, err = h.file.Write(p)
+			} else {
+				n, err = h.file.WriteAt(p, off)
+			}
 			return err
 		})
-		n += k
-		if err != nil || n == len(p) {
-			return n, fail(op, h.Name, err)
-		}
-	}
+		return n, fail(op, h.Name, err)
+	})
 }
 
 // Truncate makes the file size bytes long.

@@ -127,23 +127,12 @@ func (r *file) ReadAt(ctx context.Context, p []byte, off int64) (int, error) {
 }
 
 // readAt reads h in chunks.
-func readAt(ctx context.Context, op string, name pfs.Path, h *os.File, p []byte, off int64) (n int, err error) {
-	if err := pfs.CheckRange(op, name, off, len(p)); err != nil {
-		return 0, err
-	}
-	for {
-		if err := pfs.CheckContext(ctx, op, name); err != nil {
-			return n, err
+func readAt(ctx context.Context, op string, name pfs.Path, h *os.File, p []byte, off int64) (int, error) {
+	return pfs.InChunks(ctx, op, name, p, off, func(p []byte, off int64) (int, error) {
+		n, err := readSparse(h, p, off)
+		if err != io.EOF {
+			err = fail(op, name, err)
 		}
-		k, err := readSparse(h, p[n:min(len(p), n+pfs.ChunkSize)], off+int64(n))
-		n += k
-		switch {
-		case err == io.EOF:
-			return n, io.EOF
-		case err != nil:
-			return n, fail(op, name, err)
-		case n == len(p):
-			return n, nil
-		}
-	}
+		return n, err
+	})
 }

@@ -114,26 +114,15 @@ func (w *staged) live(op string) error {
 }
 
 // WriteAt writes p at offset off.
-func (w *staged) WriteAt(ctx context.Context, p []byte, off int64) (n int, err error) {
+func (w *staged) WriteAt(ctx context.Context, p []byte, off int64) (int, error) {
 	const op = "localfs.Staged.WriteAt"
-	if err := pfs.CheckRange(op, w.name, off, len(p)); err != nil {
-		return 0, err
-	}
-	for {
-		if err := pfs.CheckContext(ctx, op, w.name); err != nil {
-			return n, err
-		}
-		var k int
-		chunk := p[n:min(len(p), n+pfs.ChunkSize)]
-		err := w.use(op, func() (err error) {
-			k, err = w.write(chunk, off+int64(n))
-			return w.fs.full(op, w.name, w.dir, int64(len(chunk)-k), err)
+	return pfs.InChunks(ctx, op, w.name, p, off, func(p []byte, off int64) (n int, err error) {
+		err = w.use(op, func() (err error) {
+			n, err = w.write(p, off)
+			return w.fs.full(op, w.name, w.dir, int64(len(p)-n), err)
 		})
-		n += k
-		if err != nil || n == len(p) {
-			return n, err
-		}
-	}
+		return n, err
+	})
 }
 
 // write writes one chunk and starts its way to the disk, so that the sync of Commit is short. Small

@@ -31,7 +31,7 @@ func (f *file) ReadAt(ctx context.Context, p []byte, off int64) (int, error) {
 	if f.closed.Load() {
 		return 0, pfs.E(op, f.name, pfs.Closed, nil)
 	}
-	return readChunks(ctx, op, f.name, f.data.readAt, p, off)
+	return pfs.InChunks(ctx, op, f.name, p, off, f.data.readAt)
 }
 
 func (f *file) Info() pfs.Info { return f.info }
@@ -39,24 +39,4 @@ func (f *file) Info() pfs.Info { return f.info }
 func (f *file) Close() error {
 	f.closed.Store(true)
 	return nil
-}
-
-// readChunks fills p with read, at most a chunk at a time, and stops between two chunks when ctx
-// is done.
-func readChunks(ctx context.Context, op string, name pfs.Path, read func([]byte, int64) (int, error), p []byte, off int64) (n int, err error) {
-	if err := pfs.CheckRange(op, name, off, len(p)); err != nil {
-		return 0, err
-	}
-	for err == nil {
-		if err := pfs.CheckContext(ctx, op, name); err != nil {
-			return n, err
-		}
-		if n == len(p) {
-			break
-		}
-		var k int
-		k, err = read(p[n:min(len(p), n+pfs.ChunkSize)], off+int64(n))
-		n += k
-	}
-	return n, err
 }

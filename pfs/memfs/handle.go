@@ -102,27 +102,20 @@ func (h *handle) ReadAt(ctx context.Context, p []byte, off int64) (int, error) {
 	h.fs.mu.RLock()
 	data := h.node.data
 	h.fs.mu.RUnlock()
-	return readChunks(ctx, op, h.Name, data.readAt, p, off)
+	return pfs.InChunks(ctx, op, h.Name, p, off, data.readAt)
 }
 
-func (h *handle) WriteAt(ctx context.Context, p []byte, off int64) (n int, err error) {
+func (h *handle) WriteAt(ctx context.Context, p []byte, off int64) (int, error) {
 	const op = "memfs.Handle.WriteAt"
-	if err := pfs.CheckRange(op, h.Name, off, len(p)); err != nil {
-		return 0, err
-	}
-	for {
-		if err := h.Check(ctx, op, pfs.OpenWrite); err != nil {
-			return n, err
+	return pfs.InChunks(ctx, op, h.Name, p, off, func(p []byte, off int64) (int, error) {
+		if err := h.Check(ctx, op, pfs.OpenWrite); err != nil || len(p) == 0 {
+			return 0, err
 		}
-		if n == len(p) {
-			return n, nil
+		if err := h.write(op, p, off); err != nil {
+			return 0, err
 		}
-		part := p[n:min(len(p), n+pfs.ChunkSize)]
-		if err := h.write(op, part, off+int64(n)); err != nil {
-			return n, err
-		}
-		n += len(part)
-	}
+		return len(p), nil
+	})
 }
 
 // write writes one chunk.

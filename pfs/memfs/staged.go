@@ -47,38 +47,23 @@ func (w *staged) checkKept(op string) error {
 	return nil
 }
 
-func (w *staged) WriteAt(ctx context.Context, p []byte, off int64) (n int, err error) {
+func (w *staged) WriteAt(ctx context.Context, p []byte, off int64) (int, error) {
 	const op = "memfs.Staged.WriteAt"
 	if err := w.check(op); err != nil {
 		return 0, err
 	}
-	if err := pfs.CheckRange(op, w.name, off, len(p)); err != nil {
-		return 0, err
-	}
-	for {
-		if err := pfs.CheckContext(ctx, op, w.name); err != nil {
-			return n, err
+	return pfs.InChunks(ctx, op, w.name, p, off, func(p []byte, off int64) (int, error) {
+		w.st.mu.Lock()
+		defer w.st.mu.Unlock()
+		if len(p) == 0 {
+			return 0, nil
 		}
-		if n == len(p) {
-			return n, nil
+		if err := w.reserve(op, off+int64(len(p))); err != nil {
+			return 0, err
 		}
-		part := p[n:min(len(p), n+pfs.ChunkSize)]
-		if err := w.write(op, part, off+int64(n)); err != nil {
-			return n, err
-		}
-		n += len(part)
-	}
-}
-
-// write stages one chunk.
-func (w *staged) write(op string, p []byte, off int64) error {
-	w.st.mu.Lock()
-	defer w.st.mu.Unlock()
-	if err := w.reserve(op, off+int64(len(p))); err != nil {
-		return err
-	}
-	w.st.data.writeAt(p, off)
-	return nil
+		w.st.data.writeAt(p, off)
+		return len(p), nil
+	})
 }
 
 // reserve counts the stage as size bytes long, if it is shorter.
@@ -107,13 +92,11 @@ func (w *staged) ReadAt(ctx context.Context, p []byte, off int64) (int, error) {
 	if err := w.fs.need(op, w.name, pfs.CanReadStaged); err != nil {
 		return 0, err
 	}
-	return readChunks(ctx, op, w.name, w.read, p, off)
-}
-
-func (w *staged) read(p []byte, off int64) (int, error) {
-	w.st.mu.Lock()
-	defer w.st.mu.Unlock()
-	return w.st.data.readAt(p, off)
+	return pfs.InChunks(ctx, op, w.name, p, off, func(p []byte, off int64) (int, error) {
+		w.st.mu.Lock()
+		defer w.st.mu.Unlock()
+		return w.st.data.readAt(p, off)
+	})
 }
 
 // Sync has nothing to do: memory is as durable as this store gets.
