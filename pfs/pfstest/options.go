@@ -112,6 +112,9 @@ const (
 	// LooseQuota: a quota is enforced in the end, neither at once nor to the byte.
 	LooseQuota
 
+	// LateWrites: what a Handle writes counts for usage and quotas only once it is synced.
+	LateWrites
+
 	noOwners  // Options.Owners is empty
 	noService // Options.Service is zero
 )

@@ -35,7 +35,7 @@ var usagePromises = []promise{
 		e.wantUsage("/moved", 300, 1, 0)
 		e.ok(e.fs.Rename(e.ctx, "/a/g", "/moved/f"))
 		e.wantUsage(pfs.Root, 300, 1, 2)
-		if !e.lacks(NoHandle | NoRandomWrite) {
+		if !e.lacks(NoHandle | NoRandomWrite | LateWrites) {
 			e.overwrite(e.handle("/moved/f", readWrite), []byte("tail"), 996)
 			e.wantUsage("/moved", 1000, 1, 0)
 		}
@@ -76,7 +76,7 @@ var usagePromises = []promise{
 			e.wantOver(errOf(pfs.CopyInside(e.ctx, e.fs, "/home/f", "/home/g", pfs.CopyOptions{}, nil)), left, "/home/g")
 		}
 		e.wantOver(pfs.WriteBatch(e.ctx, e.fs, []pfs.BatchEntry{{Path: "/home/g", Data: Pattern(1, 60_000)}})[0], left, "/home/g")
-		if !e.lacks(NoHandle | NoRandomWrite) {
+		if !e.lacks(NoHandle | NoRandomWrite | LateWrites) {
 			e.wantOver(errOf(e.handle("/home/f", readWrite).WriteAt(e.ctx, []byte("x"), 100_000)), left, "/home/f")
 		}
 		WriteFile(e, e.fs, "/elsewhere", Pattern(1, 60_000))

@@ -1,0 +1,48 @@
+// Package stagefs lets every program write to stores without random writes, such as HDFS. It is for
+// mounts, and needs Linux.
+//
+// # Streaming and staging
+//
+// Below directories without pfs.CanWriteRandom, all open handles of one file share its state. A file
+// that is written from start to end, or at its end, is written through a handle of the store as the
+// bytes come. The first other change (a write elsewhere, a truncation) fetches the content into a
+// local file, and from then on the handles read and write that file: it is staged. Sync, Flush and
+// Close upload a staged file that was changed, whole, and return when it has replaced the file on the
+// store. The upload is verified, and readers of the store see the old or the new file. The file keeps
+// its mode, owner and extended attributes, and Info.ID, as far as users of this file system can see.
+// When the last handle is closed, the local file is removed.
+//
+// An upload replaces what others have written to the file since it was staged, and the log says so:
+// the last close wins, as with NFS. A file that others have removed answers Stale, and is kept.
+//
+// A file that is removed or replaced through this file system stays usable for its handles.
+//
+// # What survives
+//
+// A staged file that differs from the store has a record beside its data. Its states:
+//
+//	open        a handle has changes that were not closed
+//	pending     it was closed, but the upload failed or did not end
+//	incomplete  it was open when the process ended
+//
+// A pending file is uploaded again from time to time, and after a restart, unless others have changed
+// the file on the store in the meantime. An incomplete file is kept until Publish or Discard; with
+// Options.Resume it stays open for the handles that are opened next.
+//
+// # On disk
+//
+// The directory of Options.Dir has mode 0700. Two processes cannot use it at once.
+//
+//	ID.data   the content
+//	ID.json   the record
+//	lock      is locked while a process uses the directory
+//
+// A twentieth of the disk stays free: writes that would need it answer NoSpace, and change nothing.
+//
+// # Files
+//
+//	stagefs, names              the file system; operations that move or replace names
+//	file, handle                a file with its open handles; a handle
+//	stage, record, disk_linux  the local file; its record; system calls
+//	publish                     uploads, and what users can do with staged files
+package stagefs

@@ -1,0 +1,341 @@
+package stagefs
+
+import (
+	"context"
+	"errors"
+	"io"
+	"io/fs"
+	"sync"
+
+	"github.com/paddlecloud/pfs/pfs"
+	"github.com/paddlecloud/pfs/pfs/internal/rules"
+)
+
+// file is a file that is open, staged, or part of a running operation.
+type file struct {
+	fs    *FS
+	name  pfs.Path // guarded by FS.mu; empty once the name is gone
+	users int      // guarded by FS.mu: handles and operations
+
+	sem chan struct{} // its holder changes the file
+
+	// Used by the holder of sem.
+	handles int
+	store   pfs.Handle    // shared by all handles; nil if there is none, or the file is staged
+	rights  pfs.OpenFlags // that store is open for
+
+	mu       sync.RWMutex // guards the following, which only the holder of sem changes
+	stage    *stage       // nil unless the file is staged
+	unsynced bool         // store has bytes that others cannot read yet
+	end      int64        // where store writes next; -1 if that is not known
+}
+
+// lock waits until nobody else changes the file.
+func (fl *file) lock(ctx context.Context) error {
+	select {
+	case fl.sem <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return pfs.CheckContext(ctx, "stagefs.lock", fl.fs.nameOf(fl))
+	}
+}
+
+func (fl *file) unlock() { <-fl.sem }
+
+// open opens one more handle.
+func (fl *file) open(ctx context.Context, flags pfs.OpenFlags, perm fs.FileMode) (*handle, error) {
+	const op = "stagefs.OpenHandle"
+	name := fl.fs.nameOf(fl)
+	if fl.unsynced { // a handle that is opened now could not read these bytes
+		if err := fl.sync(ctx, false); err != nil {
+			return nil, err
+		}
+	}
+	ask := flags&^pfs.OpenAppend | fl.rights
+	if fl.stage != nil {
+		ask &^= pfs.OpenTruncate
+	}
+	store, err := pfs.OpenHandle(ctx, fl.fs.below, name, ask, perm)
+	if err != nil {
+		return nil, err
+	}
+	if fl.handles > 0 && !(fl.stage != nil && fl.stage.dirty) {
+		now, err := store.Stat(ctx)
+		if err != nil {
+			return nil, errors.Join(err, store.Close(ctx))
+		}
+		if !fl.is(ctx, now) { // others have replaced it on the store
+			fl = fl.fs.supplant(fl, name)
+			ask = flags &^ pfs.OpenAppend
+		}
+	}
+	if fl.stage != nil {
+		if err := store.Close(ctx); err != nil {
+			return nil, err
+		}
+		if flags&pfs.OpenTruncate != 0 {
+			if err := fl.truncate(ctx, op, 0); err != nil {
+				return nil, err
+			}
+		}
+	} else {
+		if fl.store != nil {
+			_ = fl.store.Close(ctx) // everything is synced
+		}
+		fl.store, fl.rights = store, ask&(pfs.OpenRead|pfs.OpenWrite)
+		fl.setEnd(-1, false)
+	}
+	fl.handles++
+	fl.fs.mu.Lock()
+	fl.users++
+	fl.fs.mu.Unlock()
+	h := &handle{Handle: rules.Handle{Name: name, Flags: flags}, made: flags&pfs.OpenExclusive != 0}
+	h.f = fl
+	return h, nil
+}
+
+// is reports whether now describes the file.
+func (fl *file) is(ctx context.Context, now pfs.Info) bool {
+	var info pfs.Info
+	switch {
+	case fl.stage != nil:
+		info = fl.stage.Base
+	case fl.store != nil:
+		var err error
+		if info, err = fl.store.Stat(ctx); err != nil {
+			return false
+		}
+	}
+	return now.ID == info.ID
+}
+
+// supplant gives name to a new file, and takes it from fl.
+func (f *FS) supplant(fl *file, name pfs.Path) *file {
+	f.forget(fl)
+	other := f.newFile(name)
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.files[name] = other
+	return other
+}
+
+// setEnd notes what was written through the handle of the store.
+func (fl *file) setEnd(end int64, unsynced bool) {
+	fl.mu.Lock()
+	defer fl.mu.Unlock()
+	fl.end, fl.unsynced = end, unsynced
+}
+
+// setStage sets the staged content.
+func (fl *file) setStage(s *stage) {
+	fl.mu.Lock()
+	defer fl.mu.Unlock()
+	fl.stage, fl.unsynced = s, false
+}
+
+// sync makes the store know what was written.
+func (fl *file) sync(ctx context.Context, closing bool) error {
+	if fl.stage != nil {
+		return fl.upload(ctx, closing)
+	}
+	if !fl.unsynced {
+		return nil
+	}
+	err := fl.store.Sync(ctx)
+	if err == nil {
+		fl.setEnd(fl.end, false)
+	}
+	return err
+}
+
+// keep stages the file if it is open, because it is about to lose its name. If that fails, the handles
+// are left with what the store gives them.
+func (fl *file) keep(ctx context.Context) {
+	if fl.handles == 0 || fl.stage != nil {
+		return
+	}
+	if err := fl.makeStage(ctx, -1); err != nil {
+		fl.fs.opts.Logger.Warn("a file that is open loses its name, and cannot be kept for its readers", "path", fl.fs.nameOf(fl), "error", err)
+	}
+}
+
+// makeStage fetches the content, or only its first n bytes, into a local file.
+func (fl *file) makeStage(ctx context.Context, n int64) error {
+	const op = "stagefs.stage"
+	name := fl.fs.nameOf(fl)
+	if err := fl.sync(ctx, false); err != nil {
+		return err
+	}
+	info, err := fl.store.Stat(ctx)
+	if err != nil {
+		return err
+	}
+	if n < 0 || n > info.Size {
+		n = info.Size
+	}
+	from := fl.store
+	if fl.rights&pfs.OpenRead == 0 && n > 0 {
+		if from, err = pfs.OpenHandle(ctx, fl.fs.below, name, pfs.OpenRead, 0); err != nil {
+			return err
+		}
+		defer from.Close(ctx)
+	}
+	s, err := fl.fs.newStage(name, info)
+	if err != nil {
+		return err
+	}
+	for buf := make([]byte, min(n, pfs.ChunkSize)); s.size < n; {
+		buf = buf[:min(n-s.size, pfs.ChunkSize)]
+		got, err := from.ReadAt(ctx, buf, s.size)
+		if got == 0 {
+			if err == nil || err == io.EOF {
+				err = pfs.Errorf(op, name, pfs.Conflict, "the file ends at byte %d of %d: it was changed while it was read", s.size, n)
+			}
+			s.drop()
+			return err
+		}
+		if _, err := s.put(op, name, buf[:got], s.size); err != nil {
+			s.drop()
+			return err
+		}
+	}
+	_ = fl.store.Close(ctx) // everything is synced
+	fl.store, fl.rights = nil, 0
+	fl.setStage(s)
+	return nil
+}
+
+// write writes p at off, or at the end. made says that this program has made the file.
+func (fl *file) write(ctx context.Context, op string, p []byte, off int64, atEnd, made bool) (int, error) {
+	name := fl.fs.nameOf(fl)
+	for try := 0; fl.stage == nil; try++ {
+		if atEnd && fl.end < 0 {
+			info, err := fl.store.Stat(ctx)
+			if err != nil {
+				return 0, err
+			}
+			fl.setEnd(info.Size, false)
+		}
+		if atEnd {
+			off = fl.end
+		}
+		n, err := fl.store.WriteAt(ctx, p, off)
+		if n > 0 {
+			fl.setEnd(off+int64(n), true)
+		}
+		if err == nil || n > 0 {
+			return n, err
+		}
+		switch kind := pfs.KindOf(err); {
+		case kind == pfs.Unsupported && atEnd && try == 0: // others have appended
+			if err := fl.sync(ctx, false); err != nil {
+				return 0, err
+			}
+			fl.setEnd(-1, false)
+			continue
+		// Its mode forbids writing, but not to who has made and opened it.
+		case kind == pfs.Unsupported, kind == pfs.Permission && made:
+		default:
+			return 0, err
+		}
+		if err := fl.makeStage(ctx, -1); err != nil {
+			return 0, err
+		}
+	}
+	if atEnd {
+		off = fl.stage.size
+	}
+	fl.mu.Lock()
+	defer fl.mu.Unlock()
+	return fl.stage.write(op, name, p, off)
+}
+
+// truncate sets the length of the file.
+func (fl *file) truncate(ctx context.Context, op string, size int64) error {
+	name := fl.fs.nameOf(fl)
+	if fl.stage == nil {
+		if info, err := fl.store.Stat(ctx); err != nil || info.Size == size {
+			return err
+		}
+		if err := fl.makeStage(ctx, size); err != nil {
+			return err
+		}
+	}
+	fl.mu.Lock()
+	defer fl.mu.Unlock()
+	return fl.stage.truncate(op, name, size)
+}
+
+// setAttr sets attributes of a file that is staged or open.
+func (fl *file) setAttr(ctx context.Context, mask pfs.AttrMask, attrs pfs.Attrs) error {
+	const op = "stagefs.SetAttr"
+	rest := mask &^ pfs.AttrSize
+	switch name := fl.fs.nameOf(fl); {
+	case rest == 0:
+	case fl.stage == nil:
+		if err := fl.store.SetAttr(ctx, rest, attrs); err != nil {
+			return err
+		}
+		fl.setEnd(fl.end, false)
+	default:
+		base := fl.stage.Base
+		if name != "" {
+			if err := pfs.SetAttr(ctx, fl.fs.below, name, rest, attrs); err != nil {
+				return err
+			}
+			var err error
+			if base, err = fl.fs.below.Stat(ctx, name); err != nil {
+				return err
+			}
+		} else if rest&pfs.AttrMode != 0 {
+			base.Mode = attrs.Mode.Perm()
+		}
+		fl.mu.Lock()
+		fl.stage.Base = base
+		fl.mu.Unlock()
+	}
+	if mask&pfs.AttrSize != 0 {
+		if err := fl.truncate(ctx, op, attrs.Size); err != nil {
+			return err
+		}
+	}
+	if fl.stage != nil && mask&pfs.AttrModTime != 0 {
+		fl.mu.Lock()
+		fl.stage.MTime = attrs.ModTime
+		fl.mu.Unlock()
+	}
+	return nil
+}
+
+// describe corrects what the store says of the file.
+func (fl *file) describe(info pfs.Info) pfs.Info {
+	fl.mu.RLock()
+	defer fl.mu.RUnlock()
+	switch {
+	case fl.stage != nil && fl.stage.dirty:
+		return fl.stage.describe(info)
+	case fl.unsynced:
+		info.Size = max(info.Size, fl.end)
+	}
+	return info
+}
+
+// openStaged opens the staged content for reading if the file differs from the store.
+func (fl *file) openStaged(ctx context.Context) (pfs.File, error) {
+	name := fl.fs.nameOf(fl)
+	fl.mu.RLock()
+	defer fl.mu.RUnlock()
+	if fl.stage == nil || !fl.stage.dirty {
+		return nil, nil
+	}
+	if err := pfs.CheckContext(ctx, "stagefs.Open", name); err != nil {
+		return nil, err
+	}
+	return fl.stage.open(fl, name)
+}
+
+// drop removes the staged content.
+func (fl *file) drop() {
+	fl.stage.drop()
+	fl.setStage(nil)
+}

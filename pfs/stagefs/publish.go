@@ -1,0 +1,332 @@
+package stagefs
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/paddlecloud/pfs/pfs"
+	"github.com/paddlecloud/pfs/pfs/digest"
+	"github.com/paddlecloud/pfs/pfs/transfer"
+)
+
+// upload publishes the staged content, if it differs from the store. The caller holds the semaphore.
+// closing says that whoever wrote it is done.
+func (fl *file) upload(ctx context.Context, closing bool) error {
+	s, name := fl.stage, fl.fs.nameOf(fl)
+	if !s.dirty || name == "" {
+		return nil
+	}
+	if closing && s.State != pending {
+		fl.mu.Lock()
+		err := s.setState(pending)
+		fl.mu.Unlock()
+		if err != nil {
+			return localError("stagefs.upload", name, err)
+		}
+	}
+	info, err := fl.publish(ctx, name, fl.handles > 0)
+	if to := fl.fs.nameOf(fl); err != nil && to != name { // a directory was moved
+		return fl.upload(ctx, closing)
+	}
+	fl.mu.Lock()
+	defer fl.mu.Unlock()
+	s.err = err
+	if err != nil {
+		return err
+	}
+	fl.fs.ids.show(info.ID, s.Shown)
+	s.Base = info
+	s.removeRecord()
+	if fl.handles == 0 {
+		s.drop()
+		fl.stage = nil
+	}
+	return nil
+}
+
+// publish replaces the file name on the store. Unless insist is set, only the version from which the
+// staged content was made is replaced.
+func (fl *file) publish(ctx context.Context, name pfs.Path, insist bool) (info pfs.Info, err error) {
+	const op = "stagefs.upload"
+	f, s := fl.fs, fl.stage
+	now, err := f.below.Stat(ctx, name)
+	switch {
+	case pfs.KindOf(err) == pfs.NotExist:
+		return info, pfs.Errorf(op, name, pfs.Stale, "others have removed it; what was written is kept in %s", s.file(dataSuffix))
+	case err != nil:
+		return info, err
+	case !now.IsRegular():
+		return info, pfs.Errorf(op, name, pfs.Conflict, "it is not a file any more; what was written is kept in %s", s.file(dataSuffix))
+	case now.Version != s.Base.Version:
+		same, err := s.equals(ctx, name, now)
+		switch {
+		case err != nil || same:
+			return now, err // an earlier upload had ended, without an answer
+		case !insist:
+			return info, pfs.Errorf(op, name, pfs.Conflict, "others have changed it; what was written is kept in %s", s.file(dataSuffix))
+		}
+		f.opts.Logger.Warn("a file replaces what others have written since it was opened", "path", name, "theirs", now.ModTime)
+	}
+	attrs, err := xattrs(ctx, f.below, name)
+	if err != nil {
+		return info, err
+	}
+	j, err := transfer.New(transfer.Options{Pool: f.pool})
+	if err != nil {
+		return info, err
+	}
+	fl.mu.Lock()
+	s.Base = now
+	fl.mu.Unlock()
+	// The staged content is what f has under this name.
+	info, err = j.CopyFile(ctx, transfer.End{FS: f, Path: name}, transfer.End{FS: f.below, Path: name}, pfs.CopyOptions{ID: s.version()}, nil)
+	if err != nil {
+		return info, err
+	}
+	changed, err := f.restore(ctx, name, now, info, attrs)
+	if err != nil { // the content is published
+		f.opts.Logger.Warn("an uploaded file has lost some of its attributes", "path", name, "error", err)
+	}
+	if !changed {
+		return info, nil
+	}
+	if again, err := f.below.Stat(ctx, name); err == nil {
+		info = again
+	}
+	return info, nil
+}
+
+// equals reports whether the content is that of the file on the store.
+func (s *stage) equals(ctx context.Context, name pfs.Path, now pfs.Info) (bool, error) {
+	if now.Size != s.size {
+		return false, nil
+	}
+	theirs, err := digest.Stored(ctx, s.fs.below, name, digest.XXH3, nil)
+	if err != nil {
+		return false, err
+	}
+	read := func(p []byte, off int64) error {
+		_, err := s.read("stagefs.upload", name, p, off)
+		return err
+	}
+	ours, err := digest.Of(ctx, read, s.size, digest.XXH3, 1, nil)
+	return ours == theirs, err
+}
+
+// xattrs returns the extended attributes of the file name, if the store keeps any.
+func xattrs(ctx context.Context, fsys pfs.FileSystem, name pfs.Path) (map[string][]byte, error) {
+	names, err := pfs.XattrsOf(fsys).ListXattr(ctx, name)
+	if err != nil {
+		if pfs.KindOf(err) == pfs.Unsupported {
+			err = nil
+		}
+		return nil, err
+	}
+	attrs := map[string][]byte{}
+	for _, attr := range names {
+		if attrs[attr], err = pfs.XattrsOf(fsys).Xattr(ctx, name, attr); err != nil {
+			return nil, err
+		}
+	}
+	return attrs, nil
+}
+
+// restore gives an uploaded file, info, the attributes of the one that it has replaced.
+func (f *FS) restore(ctx context.Context, name pfs.Path, old, info pfs.Info, attrs map[string][]byte) (changed bool, err error) {
+	set := func(mask pfs.AttrMask, values pfs.Attrs) {
+		changed = true
+		err = errors.Join(err, pfs.SetAttr(ctx, f.below, name, mask, values))
+	}
+	for attr, value := range attrs {
+		changed = true
+		err = errors.Join(err, pfs.XattrsOf(f.below).SetXattr(ctx, name, attr, value, 0))
+	}
+	if old.Owner != "" && (old.Owner != info.Owner || old.Group != info.Group) {
+		set(pfs.AttrOwner|pfs.AttrGroup, pfs.Attrs{Owner: old.Owner, Group: old.Group})
+	}
+	if old.Replication > 0 && old.Replication != info.Replication {
+		set(pfs.AttrReplication, pfs.Attrs{Replication: old.Replication})
+	}
+	if old.Mode.Perm() != info.Mode.Perm() {
+		set(pfs.AttrMode, pfs.Attrs{Mode: old.Mode.Perm()})
+	}
+	return changed, err
+}
+
+// uploadAll uploads the staged files that choose selects, and returns all errors.
+func (f *FS) uploadAll(ctx context.Context, choose func(s *stage) bool) error {
+	f.mu.Lock()
+	files := make([]*file, 0, len(f.files))
+	for _, fl := range f.files {
+		files = append(files, fl)
+		fl.users++
+	}
+	f.mu.Unlock()
+	var errs []error
+	for _, fl := range files {
+		errs = append(errs, fl.uploadIf(ctx, choose))
+		f.release(fl)
+	}
+	return errors.Join(errs...)
+}
+
+func (fl *file) uploadIf(ctx context.Context, choose func(s *stage) bool) error {
+	fl.mu.RLock()
+	skip := fl.stage == nil && !fl.unsynced || fl.stage != nil && !(fl.stage.dirty && choose(fl.stage))
+	fl.mu.RUnlock()
+	if skip {
+		return nil
+	}
+	if err := fl.lock(ctx); err != nil {
+		return err
+	}
+	defer fl.unlock()
+	return fl.sync(ctx, false)
+}
+
+// Flush uploads everything that differs from the store, of open files too, and returns what it could
+// not upload.
+func (f *FS) Flush(ctx context.Context) error {
+	return f.uploadAll(ctx, func(*stage) bool { return true })
+}
+
+// Status describes a staged file that differs from the store.
+type Status struct {
+	Path   pfs.Path  `json:"path"`
+	State  string    `json:"state"` // open, pending or incomplete
+	Bytes  int64     `json:"bytes"`
+	Since  time.Time `json:"since"`
+	Reason string    `json:"reason,omitempty"` // why it could not be uploaded
+	ID     string    `json:"id"`
+	Data   string    `json:"data"` // the local file with its content
+}
+
+// Status returns the staged files that differ from the store, the oldest first.
+func (f *FS) Status() []Status {
+	all := []Status{}
+	add := func(s *stage) {
+		st := Status{Path: s.Path, State: string(s.State), Bytes: s.size, Since: s.Since, ID: s.id, Data: s.file(dataSuffix)}
+		if s.err != nil {
+			st.Reason = s.err.Error()
+		}
+		all = append(all, st)
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, fl := range f.files {
+		fl.mu.RLock()
+		if fl.stage != nil && fl.stage.dirty {
+			add(fl.stage)
+		}
+		fl.mu.RUnlock()
+	}
+	for _, s := range f.incomplete {
+		add(s)
+	}
+	slices.SortFunc(all, func(a, b Status) int { return cmp.Or(a.Since.Compare(b.Since), cmp.Compare(a.ID, b.ID)) })
+	return all
+}
+
+// Resumed ends Options.Resume: files that no handle has continued are incomplete.
+func (f *FS) Resumed() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for name, fl := range f.files {
+		fl.mu.Lock()
+		if s := fl.stage; fl.users == 0 && s != nil && s.State == open {
+			s.State = incomplete
+			if err := s.writeRecord(true); err != nil {
+				f.opts.Logger.Warn("the record of a staged file cannot be written", "path", name, "error", err)
+			}
+			fl.stage = nil
+			delete(f.files, name)
+			f.incomplete = append(f.incomplete, s)
+		}
+		fl.mu.Unlock()
+	}
+}
+
+// Publish uploads the incomplete or pending file with that ID, in place of what the store has now.
+func (f *FS) Publish(ctx context.Context, id string) error {
+	const op = "stagefs.Publish"
+	name, s, err := f.left(op, id)
+	if err != nil {
+		return err
+	}
+	return f.with(ctx, op, func(files []*file) error {
+		fl := files[0]
+		if fl.handles > 0 || fl.stage != nil && fl.stage != s {
+			return pfs.Errorf(op, name, pfs.Conflict, "the file is in use: close it first")
+		}
+		now, err := f.below.Stat(ctx, name)
+		if pfs.KindOf(err) == pfs.NotExist {
+			if err = pfs.WriteBatch(ctx, f.below, []pfs.BatchEntry{{Path: name, Mode: s.Base.Mode}})[0]; err == nil {
+				now, err = f.below.Stat(ctx, name)
+			}
+		}
+		if err != nil {
+			return err
+		}
+		fl.mu.Lock()
+		s.Base = now
+		err = s.setState(pending)
+		fl.stage = s
+		fl.mu.Unlock()
+		f.take(s)
+		if err != nil {
+			return localError(op, name, err)
+		}
+		return fl.upload(ctx, true)
+	}, name)
+}
+
+// Discard removes the incomplete or pending file with that ID.
+func (f *FS) Discard(ctx context.Context, id string) error {
+	const op = "stagefs.Discard"
+	name, s, err := f.left(op, id)
+	if err != nil {
+		return err
+	}
+	return f.with(ctx, op, func(files []*file) error {
+		switch fl := files[0]; {
+		case fl.stage == s && fl.handles > 0:
+			return pfs.Errorf(op, name, pfs.Conflict, "the file is in use: close it first")
+		case fl.stage == s:
+			fl.drop()
+		default:
+			f.take(s)
+			s.drop()
+		}
+		return nil
+	}, name)
+}
+
+// left returns the staged file with that ID.
+func (f *FS) left(op, id string) (pfs.Path, *stage, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, s := range f.incomplete {
+		if s.id == id {
+			return s.Path, s, nil
+		}
+	}
+	for name, fl := range f.files {
+		fl.mu.RLock()
+		s := fl.stage
+		fl.mu.RUnlock()
+		if s != nil && s.id == id && s.dirty {
+			return name, s, nil
+		}
+	}
+	return "", nil, pfs.Errorf(op, "", pfs.NotExist, "no staged file has the ID %q", id)
+}
+
+// take takes s from the incomplete files.
+func (f *FS) take(s *stage) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.incomplete = slices.DeleteFunc(f.incomplete, func(other *stage) bool { return other == s })
+}

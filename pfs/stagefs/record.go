@@ -1,0 +1,183 @@
+package stagefs
+
+import (
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/paddlecloud/pfs/pfs"
+)
+
+const dataSuffix, recordSuffix = ".data", ".json"
+
+// state is the state of a staged file that differs from the store.
+type state string
+
+// The states.
+const (
+	open       state = "open"       // handles have changes
+	pending    state = "pending"    // it was closed
+	incomplete state = "incomplete" // it was open when its process ended
+)
+
+// record is what is kept of a staged file that differs from the store.
+type record struct {
+	Path  pfs.Path  `json:"path"`
+	State state     `json:"state"`
+	Since time.Time `json:"since"` // when it began to differ
+	MTime time.Time `json:"mtime"` // of the last change
+	Gen   uint64    `json:"generation"`
+	Base  pfs.Info  `json:"base"`     // the file on the store, as it was last seen
+	Shown uint64    `json:"shown_id"` // the Info.ID that users know
+}
+
+// setState changes the state. A pending file survives the end of the system.
+func (s *stage) setState(to state) error {
+	was := s.State
+	s.State = to
+	err := error(nil)
+	if to == pending {
+		err = s.data.Sync()
+	}
+	if err == nil {
+		err = s.writeRecord(to == pending)
+	}
+	if err != nil {
+		s.State = was
+	}
+	return err
+}
+
+// writeRecord replaces the record.
+func (s *stage) writeRecord(durable bool) error {
+	text, err := json.Marshal(s.record)
+	if err != nil {
+		return err
+	}
+	temp := s.file(recordSuffix + ".new")
+	f, err := os.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(text)
+	if err == nil && durable {
+		err = f.Sync()
+	}
+	err = errors.Join(err, f.Close())
+	if err == nil {
+		err = os.Rename(temp, s.file(recordSuffix))
+	}
+	if err == nil && durable {
+		err = syncDir(s.fs.opts.Dir)
+	}
+	if err != nil {
+		_ = os.Remove(temp)
+	}
+	return err
+}
+
+// syncDir makes the names in dir survive the end of the system.
+func syncDir(dir string) error {
+	d, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	return errors.Join(d.Sync(), d.Close())
+}
+
+// removeRecord ends the state.
+func (s *stage) removeRecord() {
+	if s.dirty && !s.apart {
+		s.dirty = false
+		_ = os.Remove(s.file(recordSuffix))
+	}
+}
+
+// moved notes the new name of the file.
+func (s *stage) moved(to pfs.Path) {
+	s.Path = to
+	if !s.dirty {
+		return
+	}
+	if err := s.writeRecord(s.State == pending); err != nil {
+		s.fs.opts.Logger.Warn("the record of a staged file has its old name", "path", to, "file", s.file(recordSuffix), "error", err)
+	}
+}
+
+// recover locks the directory and reads the records in it.
+func (f *FS) recover() (err error) {
+	const op = "stagefs.New"
+	if err := os.MkdirAll(f.opts.Dir, 0o700); err != nil {
+		return pfs.E(op, "", pfs.KindOf(err), err)
+	}
+	if f.held, err = lockDir(f.opts.Dir); err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			_ = f.held.Close()
+		}
+	}()
+	names, err := os.ReadDir(f.opts.Dir)
+	if err != nil {
+		return pfs.E(op, "", pfs.KindOf(err), err)
+	}
+	for _, e := range names {
+		switch name := filepath.Join(f.opts.Dir, e.Name()); filepath.Ext(name) {
+		case recordSuffix:
+			err = f.load(name[:len(name)-len(recordSuffix)])
+		case dataSuffix: // without a record, it has nothing that the store lacks
+			if _, failed := os.Lstat(name[:len(name)-len(dataSuffix)] + recordSuffix); errors.Is(failed, fs.ErrNotExist) {
+				err = os.Remove(name)
+			}
+		case ".new":
+			err = os.Remove(name)
+		}
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return pfs.E(op, "", pfs.KindOf(err), err)
+		}
+		err = nil
+	}
+	return nil
+}
+
+// load takes over the staged file with that prefix. One that cannot be read stays where it is.
+func (f *FS) load(prefix string) error {
+	s := &stage{fs: f, id: filepath.Base(prefix), dirty: true}
+	text, err := os.ReadFile(prefix + recordSuffix)
+	if err == nil {
+		err = json.Unmarshal(text, &s.record)
+	}
+	if err == nil {
+		err = pfs.CheckPath("stagefs.load", s.Path)
+	}
+	if err == nil {
+		s.data, err = os.OpenFile(prefix+dataSuffix, os.O_RDWR, 0)
+	}
+	if err == nil {
+		var info os.FileInfo
+		if info, err = s.data.Stat(); err == nil {
+			s.size = info.Size()
+		}
+	}
+	if err != nil {
+		f.opts.Logger.Error("a staged file cannot be read; it is left alone", "file", prefix+recordSuffix, "error", err)
+		return nil
+	}
+	if s.State != pending { // its last changes may be newer than the record
+		s.Gen, s.MTime = newGen(), time.Now().Truncate(time.Millisecond)
+	}
+	if f.files[s.Path] != nil || s.State != pending && !f.opts.Resume {
+		s.State = incomplete
+		f.incomplete = append(f.incomplete, s)
+		return s.writeRecord(true)
+	}
+	fl := f.newFile(s.Path)
+	fl.stage = s
+	f.files[s.Path] = fl
+	f.ids.show(s.Base.ID, s.Shown)
+	return nil
+}
