@@ -79,7 +79,7 @@ var allowed = map[string][]string{
 	"cmd/paddlectl/internal/copying":  {"pfs", "pfs/retry", "pfs/transfer", "cmd/internal/cliargs", "cmd/internal/cliio", "cmd/internal/app", "internal/sorter"},
 	"cmd/paddlectl/internal/datafile": {"pfs", "pfs/dataset", "pfs/dataset/payload", "pfs/dataset/recordfile", "pfs/transfer", "recordio", "cmd/internal/cliargs", "cmd/internal/cliio", "cmd/internal/app", "cmd/paddlectl/internal/copying", "internal/tempfile"},
 	"cmd/paddlectl":                   {"cmd/internal/app", "cmd/internal/mounting", "cmd/paddlectl/config", "cmd/paddlectl/dataset", "cmd/paddlectl/files", "cmd/paddlectl/help", "cmd/paddlectl/recordio"},
-	"cmd/pfs-agent":                   {"cmd/internal/app", "cmd/internal/cliargs", "cmd/internal/mounting"},
+	"cmd/pfs-agent":                   {"cmd/internal/app", "cmd/internal/cliargs", "cmd/internal/mounting", "pfs/cachefs"},
 	"cmd/internal/mounting":           {"pfs", "fuse", "pfs/cachefs", "pfs/dataset/manifest", "cmd/internal/backends", "cmd/internal/cliargs", "cmd/internal/cliio", "cmd/internal/app"},
 	"cmd/paddlectl/config":            {"pfs", "pfs/client", "cmd/internal/cliargs", "cmd/internal/cliio", "cmd/internal/config", "cmd/internal/app"},
 	"cmd/paddlectl/dataset":           {"pfs", "pfs/dataset", "pfs/dataset/manifest", "pfs/dataset/payload", "pfs/dataset/recordfile", "pfs/transfer", "recordio", "recordio/convert", "shard", "split", "cmd/internal/cliargs", "cmd/internal/cliio", "cmd/internal/app", "cmd/paddlectl/internal/copying", "cmd/paddlectl/internal/datafile"},
@@ -110,7 +110,7 @@ var modules = map[string][]string{
 	"github.com/golang-jwt/jwt/v5":        {"pfs/auth"},
 	"golang.org/x/crypto":                 {"pfs/auth"},
 	"github.com/vmihailenco/msgpack/v5":   {"pfs/wire"},
-	"github.com/prometheus/client_golang": {"pfs/server"},
+	"github.com/prometheus/client_golang": {"pfs/server", "cmd/pfs-agent"},
 
 	// Formats of records and of their sources.
 	"github.com/apache/arrow-go/v18": {"recordio/convert"},

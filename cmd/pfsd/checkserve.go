@@ -10,6 +10,7 @@ import (
 	"syscall"
 
 	"github.com/paddlecloud/pfs/cmd/internal/cliargs"
+	"github.com/paddlecloud/pfs/cmd/internal/cliio"
 	"github.com/paddlecloud/pfs/pfs"
 )
 
@@ -42,7 +43,7 @@ func (k *check) listeners(context.Context, *trial) (says string, err error) {
 
 // tryListen opens an address. It returns no listener for an address in use.
 func tryListen(flag, address string) (l net.Listener, says string, err error) {
-	l, err = listen(flag, address)
+	l, err = cliio.Listen(flag, address)
 	switch {
 	case errors.Is(err, syscall.EADDRINUSE):
 		return nil, address + " is taken: by a service that runs, if all is well", nil

@@ -8,22 +8,9 @@ import (
 	"net/netip"
 	"os"
 
-	"github.com/paddlecloud/pfs/cmd/internal/cliargs"
-	"github.com/paddlecloud/pfs/pfs"
+	"github.com/paddlecloud/pfs/cmd/internal/cliio"
 	"github.com/paddlecloud/pfs/pfs/wire"
 )
-
-// checkAddress refuses an address that is not HOST:PORT.
-func checkAddress(flag, address string) error {
-	_, port, err := net.SplitHostPort(address)
-	if err != nil || port == "" {
-		return cliargs.Usagef("%s %q: HOST:PORT is needed, for example 127.0.0.1:8730", flag, address)
-	}
-	if _, err := net.LookupPort("tcp", port); err != nil {
-		return cliargs.Usagef("%s %q: %q is not a port: it is a number from 0 to 65535", flag, address, port)
-	}
-	return nil
-}
 
 // openListeners opens the addresses of the service. Connections wait until it serves.
 func (s *service) openListeners(context.Context) (err error) {
@@ -34,7 +21,7 @@ func (s *service) openListeners(context.Context) (err error) {
 }
 
 func (s *service) openListener(flag, address string) (net.Listener, error) {
-	l, err := listen(flag, address)
+	l, err := cliio.Listen(flag, address)
 	if err == nil {
 		s.closers = append(s.closers, func() error {
 			if err := l.Close(); !errors.Is(err, net.ErrClosed) { // the server may have closed it in its shutdown
@@ -44,20 +31,6 @@ func (s *service) openListener(flag, address string) (net.Listener, error) {
 		})
 	}
 	return l, err
-}
-
-// listen opens the address of a flag.
-func listen(flag, address string) (net.Listener, error) {
-	l, err := net.Listen("tcp", address)
-	if err == nil {
-		return l, nil
-	}
-	why := err
-	var op *net.OpError
-	if errors.As(err, &op) {
-		why = op.Err // without the address, which the message already has
-	}
-	return nil, pfs.Errorf("pfsd.listen", "", pfs.KindOf(err), "%s %s: %w: choose another address", flag, address, why)
 }
 
 // stacked wraps l in the limit of connections, the cork that the server uses, and TLS unless config

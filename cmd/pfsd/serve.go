@@ -154,12 +154,12 @@ func (o serveOptions) check() error {
 	if _, err := newLogger(io.Discard, o.logFormat, &level); err != nil {
 		return err
 	}
-	err := checkAddress("--listen", o.listen)
+	err := cliio.CheckAddress("--listen", o.listen)
 	if err == nil && o.noTLS && !o.insecure && !cliio.IsLoopback(o.host()) {
 		err = cliargs.Usagef("--no-tls would send passwords in plain text to %s: use TLS, listen on 127.0.0.1, or add --insecure behind a proxy that does TLS", o.listen)
 	}
 	if err == nil && o.metricsListen != "" {
-		err = checkAddress("--metrics-listen", o.metricsListen)
+		err = cliio.CheckAddress("--metrics-listen", o.metricsListen)
 	}
 	return err
 }

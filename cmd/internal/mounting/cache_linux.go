@@ -24,16 +24,18 @@ func (o options) cached(store backends.Store, opts fuse.Options, user string) (b
 		}
 	}
 	switch local := strings.HasPrefix(o.store, "file:"); {
-	case o.cacheSize != "" && c.Size == 0, local && o.cacheDir == "":
+	case o.cacheSize != "" && c.Size == 0, local && len(o.cacheDirs) == 0:
 		return store, opts, nil
 	case strings.HasPrefix(o.store, "mem:"): // its versions begin anew with each process
 		return store, opts, nil
-	case o.cacheDir != "":
-		dir, err := filepath.Abs(o.cacheDir)
-		if err != nil {
-			return store, opts, err
+	case len(o.cacheDirs) > 0:
+		for _, dir := range o.cacheDirs {
+			dir, err := filepath.Abs(dir)
+			if err != nil {
+				return store, opts, err
+			}
+			c.Dirs = append(c.Dirs, dir)
 		}
-		c.Dirs = []string{dir}
 	default:
 		dir, err := os.UserCacheDir()
 		if err != nil {

@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -24,13 +25,20 @@ type options struct {
 	service              app.Service
 	readOnly, foreground bool
 	openMode             string
-	cacheDir, cacheSize  string
+	cacheDirs            []string
+	cacheSize            string
+	monitor              Monitor
+	metrics              string
 }
 
-// Mount returns the command mount, with the commands subs below it.
-func Mount(a *app.App, subs ...*cli.Command) *cli.Command {
-	var o options
-	return a.NewCommand(app.Spec{
+// Monitor returns what shows the figures of a mount. cache returns those of its cache; it is nil without one.
+type Monitor func(cache func() any) http.Handler
+
+// Mount returns the command mount, with the commands subs below it. It has the flag --metrics unless monitor
+// is nil.
+func Mount(a *app.App, monitor Monitor, subs ...*cli.Command) *cli.Command {
+	o := options{monitor: monitor}
+	spec := app.Spec{
 		Name: "mount", Args: "MOUNTPOINT", Least: 1, Most: 1,
 		Summary: "show a tree of a service or store as a directory",
 		Text: `Mounts the current service at MOUNTPOINT, an empty directory, so that every program can
@@ -63,8 +71,8 @@ PFS_TOKEN_FILE names a file with a token to use in place of a login. With it,
 			&cli.StringFlag{Name: "fingerprint", Usage: "accept the certificate of --service only if its SHA-256 is `HEX`", Destination: &o.service.Fingerprint},
 			&cli.BoolFlag{Name: "read-only", Usage: "refuse all changes", Destination: &o.readOnly},
 			&cli.GenericFlag{Name: "open-mode", Usage: "read open files by `MODE`: passthrough or no-open", Value: cliargs.OneOf(&o.openMode, fuse.Passthrough, fuse.NoOpen)},
-			&cli.StringFlag{Name: "cache-dir", Usage: "keep what is read in the directory `DIR` (default: pfs in your cache directory; none for file://)", Destination: &o.cacheDir},
-			&cli.StringFlag{Name: "cache-size", Usage: "let the cache take `SIZE` at most, such as 100G; 0 for no cache (default: a tenth of its disk)", Destination: &o.cacheSize},
+			&cli.GenericFlag{Name: "cache-dir", Usage: "keep what is read in the directory `DIR` (default: pfs in your cache directory; none for file://); several times, for several disks", Value: app.ListFlag(&o.cacheDirs)},
+			&cli.StringFlag{Name: "cache-size", Usage: "let all of the cache take `SIZE` at most, such as 100G; 0 for no cache (default: a tenth of its disks)", Destination: &o.cacheSize},
 			&cli.BoolFlag{Name: "foreground", Usage: "serve the mount in this process until it is unmounted", Destination: &o.foreground},
 		},
 		Run: func(ctx context.Context, operands []string) error {
@@ -77,7 +85,11 @@ PFS_TOKEN_FILE names a file with a token to use in place of a login. With it,
 			return inBackground(ctx, a)
 		},
 		Subs: subs,
-	})
+	}
+	if monitor != nil {
+		spec.Flags = append(spec.Flags, &cli.StringFlag{Name: "metrics", Usage: "serve /metrics, for Prometheus, and /healthz at `HOST:PORT` over plain HTTP", Destination: &o.metrics})
+	}
+	return a.NewCommand(spec)
 }
 
 // serve mounts and serves. It writes to ready, if that is not nil, when the mount is ready.
@@ -89,10 +101,15 @@ func serve(ctx context.Context, a *app.App, o options, dir string, ready *os.Fil
 	if fsys.Close != nil {
 		defer fsys.Close()
 	}
+	healthy, err := o.serveMetrics(opts)
+	if err != nil {
+		return err
+	}
 	m, err := fuse.Mount(ctx, fsys.FileSystem, dir, opts)
 	if err != nil {
 		return err
 	}
+	healthy()
 	if ready != nil {
 		if err := detach(a, dir, ready); err != nil {
 			m.Close()
@@ -118,6 +135,11 @@ func (o options) open(ctx context.Context, a *app.App) (fsys backends.Store, opt
 	}
 	if o.openMode == fuse.NoOpen && !o.readOnly {
 		return fsys, opts, cliargs.Usagef("--open-mode no-open needs --read-only")
+	}
+	if o.metrics != "" {
+		if err := cliio.CheckAddress("--metrics", o.metrics); err != nil {
+			return fsys, opts, err
+		}
 	}
 	o.service.TokenFile = a.Main.Getenv("PFS_TOKEN_FILE")
 	switch named := o.service.Endpoint != ""; {

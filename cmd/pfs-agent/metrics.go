@@ -1,0 +1,75 @@
+package main
+
+import (
+	"net/http"
+
+	"github.com/paddlecloud/pfs/pfs/cachefs"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+)
+
+// metrics serves the figures of a mount in Prometheus' text format.
+func metrics(cache func() any) http.Handler {
+	r := prometheus.NewRegistry()
+	r.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	if cache != nil {
+		r.MustRegister(cacheMetrics(func() cachefs.Status { return cache().(cachefs.Status) }))
+	}
+	return promhttp.HandlerFor(r, promhttp.HandlerOpts{})
+}
+
+// cacheMetrics are the figures of a cache.
+type cacheMetrics func() cachefs.Status
+
+var (
+	readBytes     = described("cache_read_bytes_total", "Bytes read: from the disk at once, from the store into the cache (store), or from the store past the cache.", "source")
+	hitRatio      = described("cache_hit_ratio", "Share of the bytes read that came from the disk at once.")
+	fetchedBytes  = described("cache_fetched_bytes_total", "Bytes that came from the store into the cache.")
+	hedged        = described("cache_hedged_requests_total", "Requests that were sent a second time because the store had stalled.")
+	aheadBlocks   = described("cache_ahead_blocks_total", "Blocks requested before a program read them.")
+	wastedBlocks  = described("cache_wasted_blocks_total", "Of these, blocks that no program had read when their file was closed.")
+	cacheFiles    = described("cache_open_files", "Files of the cache that are open.")
+	cacheBytes    = described("cache_bytes", "Bytes in a cache directory.", "dir")
+	cacheLimit    = described("cache_limit_bytes", "Bytes that a cache directory may hold.", "dir")
+	evictedFiles  = described("cache_evicted_files_total", "Files removed from a cache directory to make room.", "dir")
+	cacheFailures = described("cache_failing", "1 if a cache directory cannot be used.", "dir")
+)
+
+// described returns the description of a figure of the mount.
+func described(name, help string, labels ...string) *prometheus.Desc {
+	return prometheus.NewDesc("pfs_mount_"+name, help, labels, nil)
+}
+
+// Describe implements prometheus.Collector.
+func (c cacheMetrics) Describe(to chan<- *prometheus.Desc) { prometheus.DescribeByCollect(c, to) }
+
+// Collect implements prometheus.Collector.
+func (c cacheMetrics) Collect(to chan<- prometheus.Metric) {
+	counter := func(d *prometheus.Desc, v int64, labels ...string) {
+		to <- prometheus.MustNewConstMetric(d, prometheus.CounterValue, float64(v), labels...)
+	}
+	gauge := func(d *prometheus.Desc, v float64, labels ...string) {
+		to <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, v, labels...)
+	}
+	s := c()
+	counter(readBytes, s.Hit, "disk")
+	counter(readBytes, s.Missed, "store")
+	counter(readBytes, s.Passed, "passed")
+	gauge(hitRatio, float64(s.Hit)/float64(max(1, s.Hit+s.Missed+s.Passed)))
+	counter(fetchedBytes, s.Fetched)
+	counter(hedged, s.Hedged)
+	counter(aheadBlocks, s.Ahead)
+	counter(wastedBlocks, s.Wasted)
+	gauge(cacheFiles, float64(s.Files))
+	for _, d := range s.Dirs {
+		gauge(cacheBytes, float64(d.Used), d.Path)
+		gauge(cacheLimit, float64(d.Limit), d.Path)
+		counter(evictedFiles, d.Evicted, d.Path)
+		failing := 0.0
+		if d.Failing {
+			failing = 1
+		}
+		gauge(cacheFailures, failing, d.Path)
+	}
+}
