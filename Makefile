@@ -1,8 +1,9 @@
 # make build   build the programs into bin/
 # make demo    the main workflow on a fresh machine: build, serve, upload, resume, download
 # make test    the tests that must pass before a change lands, in 10 minutes on two cores: lint, all packages, and
-#              on real clusters of HDFS and CephFS each store's contract and one fault of each class. On Debian, root
-#              installs missing packages for the clusters; elsewhere make test uses the installed ones
+#              on real clusters of HDFS and CephFS each store's contract and one fault of each class, and programs
+#              that check file systems on mounts. On Debian, root installs missing packages for them; elsewhere
+#              make test uses the installed ones
 # make test-all   before a release: every test under the race detector, including those that make test skips
 #              (testing.Short), builds for other systems, all variants of stores, slow faults, 3,000 inputs for each
 #              fuzz test, make faults, make soak

@@ -139,6 +139,23 @@ func (s *server) GetAttr(cancel <-chan struct{}, in *raw.GetAttrIn, out *raw.Att
 	return s.attributes(ctx, s.tree.get(in.NodeId), out)
 }
 
+// Access is called where the kernel does not check permissions itself. Then the store checks them in
+// each operation, except whether a file may be executed.
+func (s *server) Access(cancel <-chan struct{}, in *raw.AccessIn) raw.Status {
+	const execute = 1
+	n := s.tree.get(in.NodeId)
+	if in.Mask&execute == 0 || !n.kind.IsRegular() {
+		return raw.OK
+	}
+	ctx, end := s.call(cancel, &in.InHeader)
+	defer end()
+	info, err := s.stat(ctx, n)
+	if err == nil && info.Mode&0o111 == 0 {
+		return raw.EACCES
+	}
+	return s.status(err)
+}
+
 func (s *server) Readlink(cancel <-chan struct{}, h *raw.InHeader) ([]byte, raw.Status) {
 	ctx, end := s.call(cancel, h)
 	defer end()

@@ -257,6 +257,23 @@ func TestReadOnly(t *testing.T) {
 	}
 }
 
+// TestAccess: where the service checks permissions, access(2) knows which files can be executed.
+func TestAccess(t *testing.T) {
+	dir := mount(t, memfs.New(memfs.Options{}), Options{Squash: true})
+	must(t, os.WriteFile(dir+"/f", nil, 0o644))
+	for _, c := range []struct {
+		name string
+		mode uint32
+		want error
+	}{{"/f", 4 | 2, nil}, {"/f", 1, syscall.EACCES}, {"", 1, nil}} {
+		if err := syscall.Access(dir+c.name, c.mode); !errors.Is(err, c.want) {
+			t.Errorf("access to %q for %d: %v", c.name, c.mode, err)
+		}
+	}
+	must(t, os.Chmod(dir+"/f", 0o755))
+	must(t, syscall.Access(dir+"/f", 1))
+}
+
 // TestAppendOnly: on a store without random writes, programs that write from start to end work, and
 // others get an error.
 func TestAppendOnly(t *testing.T) {

@@ -22,7 +22,7 @@
 //
 // # Machines without clusters
 //
-// Tests are skipped with the reason; with CI=true in the environment they fail. If
+// Tests that need a cluster, or the programs of Posix, are skipped with the reason; with CI=true in the environment they fail. If
 // PFS_TESTBED_REPORT names a directory, it gets a file for each kind that a test needed, with
 // a line "ran PACKAGE" or "cannot REASON" for each time.
 package testbed

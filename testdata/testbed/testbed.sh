@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The real stores that tests run against: hdfs.sh and ceph.sh together.
+# The real stores that tests run against, hdfs.sh and ceph.sh, and programs that check mounts, posix.sh.
 #
 #   testbed.sh install           install what is missing, as root on Debian; elsewhere use what exists
 #   testbed.sh up                start an HDFS and a CephFS, and print a configuration for pfsd
@@ -17,6 +17,7 @@ usage() { sed -n '/^#  /s/^#   //p' "$0" >&2; exit 2; }
 install() {
   HDFS_MODE=secure "$HERE/hdfs.sh" install || true
   "$HERE/ceph.sh" install || true
+  "$HERE/posix.sh" install || true
 }
 
 up() {
@@ -82,6 +83,7 @@ hdfs-simple|HDFS
 hdfs-ha|HDFS, two NameNodes
 hdfs-secure|HDFS, Kerberos
 cephfs|CephFS
+posix|programs on a mount
 PARTS
   return $all
 }

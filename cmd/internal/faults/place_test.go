@@ -45,22 +45,28 @@ func onHDFS(t *testing.T, c *testbed.HDFSCluster, options ...string) *place {
 // onCephFS serves a directory of the CephFS.
 func onCephFS(t *testing.T, c testbed.CephCluster, options ...string) *place {
 	t.Helper()
-	spec := backends.Spec{URL: "cephfs://" + c.Monitors + "/" + c.FileSystem + "/",
-		Options: map[string]string{"user": c.User, "keyring": c.Keyring}}
-	top := opened(t, spec)
-	dir := "faults-" + pfs.NewID()
-	must(t, top.Mkdir(t.Context(), pfs.Root.Join(dir), 0o755))
-	t.Cleanup(func() {
-		if err := pfs.RemoveTree(context.Background(), top, pfs.Root.Join(dir)); err != nil {
-			t.Errorf("removal of %s: %v", dir, err)
-		}
-	})
-	spec.URL += dir
+	spec, root := cephDir(t, c)
 	p := newPlace(t, "ceph", spec, options)
-	p.root = "/" + dir
+	p.root = root
 	p.pause, p.resume = func() { c.Pause(t, "mds") }, func() { c.Resume(t, "mds") }
 	t.Cleanup(p.resume)
 	return p
+}
+
+// cephDir makes a directory of the CephFS, which is removed when the test ends.
+func cephDir(t *testing.T, c testbed.CephCluster) (spec backends.Spec, dir string) {
+	t.Helper()
+	spec = backends.Spec{URL: "cephfs://" + c.Monitors + "/" + c.FileSystem,
+		Options: map[string]string{"user": c.User, "keyring": c.Keyring}}
+	top, name := opened(t, spec), pfs.Root.Join("faults-"+pfs.NewID())
+	must(t, top.Mkdir(t.Context(), name, 0o755))
+	t.Cleanup(func() {
+		if err := pfs.RemoveTree(context.Background(), top, name); err != nil {
+			t.Errorf("removal of %s: %v", name, err)
+		}
+	})
+	spec.URL += string(name)
+	return spec, string(name)
 }
 
 // newPlace starts a service with the store and further options for it. A directory that users see

@@ -1,0 +1,141 @@
+package faults
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/paddlecloud/pfs/internal/testbed"
+)
+
+// view is something that can be mounted.
+type view struct {
+	name  string
+	long  bool   // not with -short
+	posix string // why pjdfstest cannot use it, if it cannot
+	links string // not empty if there are links
+	mount func(t *testing.T) *mounted
+}
+
+// views are the mounts that programs of others are tried on.
+var views = []view{
+	{"file", false, "", "yes", func(t *testing.T) *mounted {
+		return newMount(t, nil, "--store", "file://"+onTmpfs(t, "size=4g,mode=755"))
+	}},
+	{"home", false, "it has one owner", "", func(t *testing.T) *mounted {
+		return newScene(t).mount("--root", "/pfs/local/home/alice")
+	}},
+	{"CephFS", true, "", "yes", func(t *testing.T) *mounted {
+		needCeph(t)
+		c := testbed.Ceph(t)
+		spec, _ := cephDir(t, c)
+		return newMount(t, nil, "--store", fmt.Sprintf("%s?user=%s&keyring=%s", spec.URL, c.User, c.Keyring))
+	}},
+}
+
+// eachView runs a test on each view, at the same time.
+func eachView(t *testing.T, test func(t *testing.T, v view)) {
+	t.Helper()
+	t.Parallel()
+	for _, v := range views {
+		t.Run(v.name, func(t *testing.T) {
+			t.Parallel()
+			if v.long {
+				testbed.Long(t)
+			}
+			test(t, v)
+		})
+	}
+}
+
+// pjdfstestFails are the tests that a store is known to fail, with the reason in docs/mount.md.
+var pjdfstestFails = map[string]string{"CephFS": "rename::updates_link_parent"}
+
+// TestPjdfstest runs pjdfstest, which checks system calls for what POSIX says of them.
+func TestPjdfstest(t *testing.T) {
+	needMount(t)
+	p := testbed.Posix(t)
+	counts := regexp.MustCompile(`Summary: (\d+) failed, (\d+) skipped, (\d+) passed`)
+	failed := regexp.MustCompile(`(?m)^(\S+) +FAILED`)
+	eachView(t, func(t *testing.T, v view) {
+		if v.posix != "" {
+			t.Skip(v.posix)
+		}
+		m := v.mount(t)
+		out, err := m.run(nil, filepath.Join(p.Bin, "pjdfstest"), "-c", filepath.Join(p.Config, "pjdfstest.toml"), "-p", m.dir)
+		got := counts.FindStringSubmatch(out)
+		if got == nil {
+			t.Fatalf("%v\n%s", err, out)
+		}
+		t.Log(got[0])
+		var fails []string
+		for _, f := range failed.FindAllStringSubmatch(out, -1) {
+			fails = append(fails, f[1])
+		}
+		if strings.Join(fails, " ") != pjdfstestFails[v.name] || got[3] == "0" {
+			t.Errorf("%s; these fail: %q\n%s", got[0], fails, out)
+		}
+	})
+}
+
+// TestFsx does random reads, writes, truncations and mappings of one file with fsx, which knows what it
+// must read.
+func TestFsx(t *testing.T) {
+	needMount(t)
+	p := testbed.Posix(t)
+	operations := "1000000"
+	if testing.Short() {
+		operations = "2000"
+	}
+	eachView(t, func(t *testing.T, v view) {
+		m, work := v.mount(t), t.TempDir()
+		args := []string{"-q", "-f", filepath.Join(p.Config, "fsx.toml"), "-N", operations, "-P", work, filepath.Join(m.dir, "fsx")}
+		if out, err := m.run([]string{"RUST_LOG=info"}, filepath.Join(p.Bin, "fsx"), args...); err != nil {
+			t.Errorf("fsx: %v\n%s", err, out)
+		}
+		if left, _ := os.ReadDir(work); len(left) > 0 {
+			t.Errorf("fsx left %v", left)
+		}
+	})
+}
+
+// TestPrograms runs programs of others, each in a directory of its own: those in testdata/programs.
+func TestPrograms(t *testing.T) {
+	needMount(t)
+	p := testbed.Posix(t)
+	scripts, err := filepath.Glob("testdata/programs/*")
+	must(t, err)
+	eachView(t, func(t *testing.T, v view) {
+		m := v.mount(t)
+		for _, script := range scripts {
+			t.Run(filepath.Base(script), func(t *testing.T) {
+				script, err := filepath.Abs(script)
+				must(t, err)
+				long := "yes"
+				if testing.Short() {
+					long = ""
+				}
+				with := []string{"bash", "-euo", "pipefail"}
+				if strings.HasSuffix(script, ".py") {
+					with = []string{p.Python}
+				}
+				c := exec.CommandContext(t.Context(), with[0], append(with[1:], script)...)
+				c.Dir = filepath.Join(m.dir, filepath.Base(script))
+				must(t, os.Mkdir(c.Dir, 0o755))
+				c.Env = append(os.Environ(), "LONG="+long, "LINKS="+v.links, "SCRATCH="+t.TempDir(), "PYTHON="+p.Python)
+				out, err := c.CombinedOutput()
+				if err != nil {
+					t.Errorf("%v\n%.5000s", err, out)
+				}
+				t.Logf("%.100s", out)
+				if err := os.RemoveAll(c.Dir); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+	})
+}
