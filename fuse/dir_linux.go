@@ -17,7 +17,8 @@ import (
 // one may not tell two changes apart.
 const settled = 2 * time.Second
 
-// openDir is an open directory. It holds one page of the listing, and where the others begin.
+// openDir is an open directory. It holds a page of the listing and the next one, and where the others
+// begin.
 type openDir struct {
 	node *node
 
@@ -25,6 +26,16 @@ type openDir struct {
 	pages   []page     // that are known
 	loaded  int        // the page that entries is, -1 for none
 	entries []pfs.Info
+	next    *nextPage // what follows, if somebody reads in order
+}
+
+// nextPage is a page that is fetched before it is asked for.
+type nextPage struct {
+	index int
+	stop  context.CancelFunc
+	done  chan struct{}
+	pfs.Page
+	err error
 }
 
 // page is the start of a page of a listing.
@@ -49,7 +60,20 @@ func (s *server) OpenDir(cancel <-chan struct{}, in *raw.OpenIn, out *raw.OpenOu
 	return raw.OK
 }
 
-func (s *server) ReleaseDir(in *raw.ReleaseIn) { s.take(in.Fh) }
+func (s *server) ReleaseDir(in *raw.ReleaseIn) {
+	d := s.take(in.Fh).(*openDir)
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.dropNext()
+}
+
+// dropNext ends the fetching of the next page.
+func (d *openDir) dropNext() {
+	if d.next != nil {
+		d.next.stop()
+		d.next = nil
+	}
+}
 
 func (s *server) FsyncDir(<-chan struct{}, *raw.FsyncIn) raw.Status { return raw.OK }
 
@@ -82,8 +106,10 @@ func (s *server) readDir(cancel <-chan struct{}, in *raw.ReadIn, out *raw.DirEnt
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if in.Offset == 0 { // the first request, or rewinddir(3)
+	// The first request, or rewinddir(3). The first one is not for the start if that was in the kernel's cache.
+	if in.Offset == 0 || d.pages == nil {
 		d.pages, d.loaded = []page{{}}, -1
+		d.dropNext()
 	}
 	for off := in.Offset; ; off++ {
 		e := raw.DirEntry{Mode: syscall.S_IFDIR, Ino: d.node.ino, Off: off + 1}
@@ -136,11 +162,23 @@ func (d *openDir) load(ctx context.Context, s *server, name pfs.Path, i int) err
 	if d.loaded == i {
 		return nil
 	}
-	p, err := s.fs.List(ctx, name, pfs.ListOptions{Token: d.pages[i].token, Attrs: true})
+	inOrder := i == d.loaded+1
+	p, err := d.list(ctx, s, name, i)
 	if err != nil {
 		return err
 	}
 	d.loaded, d.entries = i, p.Entries
+	if inOrder && p.Next != "" {
+		n := &nextPage{index: i + 1, done: make(chan struct{})}
+		var ctx context.Context
+		ctx, n.stop = context.WithCancel(s.ctx)
+		go func() {
+			defer close(n.done)
+			defer n.stop()
+			n.Page, n.err = s.list(ctx, name, p.Next)
+		}()
+		d.next = n
+	}
 	if len(p.Unnamed) > 0 {
 		s.opts.Logger.Warn("entries have names that no path can have, and are left out",
 			"directory", name, "count", len(p.Unnamed), "names", strings.Join(p.Unnamed[:min(10, len(p.Unnamed))], " "))
@@ -149,4 +187,24 @@ func (d *openDir) load(ctx context.Context, s *server, name pfs.Path, i int) err
 		d.pages = append(d.pages, page{p.Next, d.pages[i].first + uint64(len(p.Entries))})
 	}
 	return nil
+}
+
+// list returns page i, which may be on its way.
+func (d *openDir) list(ctx context.Context, s *server, name pfs.Path, i int) (pfs.Page, error) {
+	if n := d.next; n != nil && n.index == i {
+		select {
+		case <-n.done:
+		case <-ctx.Done():
+			return pfs.Page{}, pfs.CheckContext(ctx, "fuse.list", name)
+		}
+		if d.next = nil; n.err == nil {
+			return n.Page, nil
+		}
+	}
+	d.dropNext()
+	return s.list(ctx, name, d.pages[i].token)
+}
+
+func (s *server) list(ctx context.Context, name pfs.Path, token string) (pfs.Page, error) {
+	return s.fs.List(ctx, name, pfs.ListOptions{Token: token, Attrs: true})
 }

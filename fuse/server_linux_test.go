@@ -88,7 +88,7 @@ func TestUnreachable(t *testing.T) {
 // TestListingFails: a listing that fails in the middle is an error and not a short listing.
 func TestListingFails(t *testing.T) {
 	below := memfs.New(memfs.Options{})
-	for i := range pfs.MaxPage + 500 {
+	for i := range 2*pfs.MaxPage + 500 {
 		pfstest.WriteFile(t, below, pfs.Path(fmt.Sprintf("/%05d", i)), nil)
 	}
 	fsys, kind := faulty(below)
@@ -103,7 +103,7 @@ func TestListingFails(t *testing.T) {
 		t.Errorf("%d names, error %v; want EIO", len(names), err)
 	}
 	kind.Store(0)
-	if all, err := os.ReadDir(dir); len(all) != pfs.MaxPage+500 || err != nil {
+	if all, err := os.ReadDir(dir); len(all) != 2*pfs.MaxPage+500 || err != nil {
 		t.Errorf("afterwards: %d entries, %v", len(all), err)
 	}
 }
@@ -137,6 +137,53 @@ func TestLargeDirectory(t *testing.T) {
 		}
 		_, err = d.Seek(0, io.SeekStart)
 		must(t, err)
+	}
+}
+
+// TestSeekDirectory reads a directory from the middle on: so does the kernel when it has lost a part of
+// a listing that it kept.
+func TestSeekDirectory(t *testing.T) {
+	store := memfs.New(memfs.Options{})
+	for i := range pfs.MaxPage + 10 {
+		pfstest.WriteFile(t, store, pfs.Path(fmt.Sprintf("/%05d", i)), nil)
+	}
+	d, err := os.Open(mount(t, store, Options{}))
+	must(t, err)
+	defer d.Close()
+	_, err = syscall.Seek(int(d.Fd()), pfs.MaxPage+2, io.SeekStart) // after ., .. and a page
+	must(t, err)
+	if names, err := d.Readdirnames(-1); err != nil || len(names) != 10 || names[0] != fmt.Sprintf("%05d", pfs.MaxPage) {
+		t.Errorf("%v, %v", names, err)
+	}
+}
+
+// TestListsAhead lists a directory of a slow store: while the kernel takes a page, the next one comes.
+func TestListsAhead(t *testing.T) {
+	below := memfs.New(memfs.Options{})
+	const pages = 4
+	for i := range (pages-1)*pfs.MaxPage + 1 {
+		pfstest.WriteFile(t, below, pfs.Path(fmt.Sprintf("/%05d", i)), nil)
+	}
+	listed := make(chan struct{}, 2*pages)
+	store := pfs.NewLayer(func(_ context.Context, a pfs.Access, name pfs.Path, call func(pfs.FileSystem, pfs.Path) error) error {
+		if a == pfs.ListDir {
+			listed <- struct{}{}
+		}
+		return call(below, name)
+	})
+	d, err := os.Open(mount(t, store, Options{}))
+	must(t, err)
+	defer d.Close()
+	_, err = d.Readdirnames(1)
+	must(t, err)
+	for range 2 {
+		<-listed // the second page was not asked for
+	}
+	if names, err := d.Readdirnames(-1); err != nil || len(names) != (pages-1)*pfs.MaxPage {
+		t.Errorf("%d names, %v", len(names), err)
+	}
+	if n := 2 + len(listed); n != pages {
+		t.Errorf("%d pages were read, not %d", n, pages)
 	}
 }
 
