@@ -49,7 +49,8 @@ var allowed = map[string][]string{
 	"pfs/pfstest":  {"pfs", "pfs/digest", "pfs/memfs"},
 
 	// The mount.
-	"fuse": {"pfs", "internal/unixmode"},
+	"fuse":        {"pfs", "internal/unixmode"},
+	"fuse/broker": {"pfs", "fuse"},
 
 	// For tests only: a proxy that corrupts traffic, and real clusters.
 	"internal/relay":   {},
@@ -100,7 +101,7 @@ var modules = map[string][]string{
 	"google.golang.org/protobuf":       {"pfs/hdfsfs", "recordio/convert"},
 	"github.com/hanwen/go-fuse/v2":     {"fuse"},
 	"github.com/spf13/afero":           {"pfs/aferofs"},
-	"golang.org/x/sys":                 {"pfs/auth", "pfs/cachefs", "pfs/localfs"},
+	"golang.org/x/sys":                 {"fuse", "pfs/auth", "pfs/cachefs", "pfs/localfs"},
 	"github.com/zeebo/blake3":          {"pfs/digest"},
 	"github.com/zeebo/xxh3":            {"pfs/dataset", "pfs/digest", "pfs/wire"},
 	"golang.org/x/sync":                {"pfs/cephfs", "pfs/server", "pfs/transfer"},

@@ -1,6 +1,7 @@
 package fuse
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"io/fs"
@@ -90,7 +91,7 @@ func (s *server) stat(ctx context.Context, n *node) (pfs.Info, error) {
 		}
 	}
 	if pfs.KindOf(err) == pfs.Stale {
-		if o := s.tree.anyOpen(n, func(o *openFile) bool { return o.file != nil }); o != nil {
+		if o := s.tree.anyOpen(n, func(o *openFile) bool { return o.file != nil && o.file.Info().Name != "" }); o != nil {
 			o.mu.RLock()
 			defer o.mu.RUnlock()
 			info := o.file.Info()
@@ -305,6 +306,9 @@ const statusXattr = "user.pfs.mount"
 func (s *server) GetXAttr(cancel <-chan struct{}, h *raw.InHeader, attr string, dest []byte) (uint32, raw.Status) {
 	if h.NodeId == s.tree.root.num && attr == statusXattr {
 		st := Status{Root: string(s.opts.Root), ReadOnly: s.opts.ReadOnly, OpenMode: s.openMode(), ServerPID: os.Getpid(), State: serving}
+		if s.opts.Broker != nil {
+			st.BrokerPID = s.opts.Broker.PID()
+		}
 		if s.opts.Cache != nil {
 			st.Cache = s.opts.Cache()
 		}
@@ -358,7 +362,13 @@ func (s *server) SetXAttr(cancel <-chan struct{}, in *raw.SetXAttrIn, attr strin
 	if !ok {
 		return s.status(pfs.Stale)
 	}
-	return s.status(stale(pfs.XattrsOf(s.fs).SetXattr(ctx, name, attr, data, pfs.XattrFlags(in.Flags))))
+	err := pfs.XattrsOf(s.fs).SetXattr(ctx, name, attr, data, pfs.XattrFlags(in.Flags))
+	if pfs.KindOf(err) == pfs.Exist && s.journal.again(in.Unique) {
+		if value, failed := pfs.XattrsOf(s.fs).Xattr(ctx, name, attr); failed == nil && bytes.Equal(value, data) {
+			err = nil
+		}
+	}
+	return s.status(stale(err))
 }
 
 func (s *server) RemoveXAttr(cancel <-chan struct{}, h *raw.InHeader, attr string) raw.Status {
@@ -368,5 +378,9 @@ func (s *server) RemoveXAttr(cancel <-chan struct{}, h *raw.InHeader, attr strin
 	if !ok {
 		return s.status(pfs.Stale)
 	}
-	return s.status(stale(pfs.XattrsOf(s.fs).RemoveXattr(ctx, name, attr)))
+	err := pfs.XattrsOf(s.fs).RemoveXattr(ctx, name, attr)
+	if pfs.KindOf(err) == pfs.NoAttr && s.journal.again(h.Unique) {
+		err = nil
+	}
+	return s.status(stale(err))
 }

@@ -23,6 +23,11 @@
 // errno (errno.go). A signal that ends a program cancels its request; other signals do not, because
 // programs do not expect EINTR from a file.
 //
+// # Replacement
+//
+// With a Broker, another server can take over from one that has died (journal_linux.go, resume_linux.go).
+// The journal is written before the kernel gets an answer.
+//
 // # Local files
 //
 // An open file that implements LocalFile may have its whole content in a file of this machine. Reads

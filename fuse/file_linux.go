@@ -1,6 +1,7 @@
 package fuse
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"io"
@@ -18,10 +19,11 @@ import (
 // openFile is a file that is open through the mount: either for reading one version of it, or for
 // changes in place.
 type openFile struct {
-	node   *node
-	handle pfs.Handle // nil if the file is open for reading only
-	backed bool       // the kernel reads a local file; guarded by the lock of the tree
-	fixed  bool       // the mount cannot change the file, so that file stays one version
+	node    *node
+	handle  pfs.Handle // nil if the file is open for reading only
+	backed  bool       // the kernel reads a local file; guarded by the lock of the tree
+	fixed   bool       // the mount cannot change the file, so that file stays one version
+	version uint64     // that was opened for reading
 
 	mu     sync.RWMutex // guards the following
 	file   pfs.File     // nil if handle is not
@@ -75,7 +77,7 @@ func (s *server) renew(n *node, info pfs.Info) {
 	changed := n.shown != sumOf(info)
 	s.tree.mu.Unlock()
 	if changed {
-		s.kernel.InodeNotify(n.num, -1, 0)
+		s.device.inodeNotify(n.num, -1, 0)
 	}
 }
 
@@ -97,11 +99,18 @@ func handleFlags(flags uint32) pfs.OpenFlags {
 // openHandle opens a file for changes, and also for reading if the store allows it: other open files
 // of the node may then read through the handle.
 func (s *server) openHandle(ctx context.Context, name pfs.Path, flags pfs.OpenFlags, perm fs.FileMode) (pfs.Handle, error) {
-	h, err := pfs.OpenHandle(ctx, s.fs, name, flags|pfs.OpenRead, perm)
+	named := &namedHandle{s: s, id: pfs.NewID(), name: name, flags: flags | pfs.OpenRead}
+	ctx = pfs.WithHandleID(ctx, pfs.HandleID{ID: named.id})
+	h, err := pfs.OpenHandle(ctx, s.fs, name, named.flags, perm)
 	if pfs.KindOf(err) == pfs.Permission && flags&pfs.OpenRead == 0 {
-		return pfs.OpenHandle(ctx, s.fs, name, flags, perm)
+		named.flags = flags
+		h, err = pfs.OpenHandle(ctx, s.fs, name, flags, perm)
 	}
-	return h, err
+	if err != nil {
+		return nil, err
+	}
+	named.h = h
+	return named, nil
 }
 
 // writer returns an open file for the handle h of the file n.
@@ -154,7 +163,7 @@ func (s *server) openToRead(ctx context.Context, n *node, name pfs.Path, out *ra
 		return s.status(stale(err))
 	}
 	info := f.Info()
-	o := &openFile{node: n, file: f, writes: writes, fixed: fixed}
+	o := &openFile{node: n, file: f, version: versionOf(info), writes: writes, fixed: fixed}
 	keep, same := s.admit(o, info, out)
 	if !same {
 		f.Close()
@@ -184,7 +193,7 @@ func (s *server) admit(o *openFile, info pfs.Info, out *raw.OpenOut) (keep, same
 	defer s.tree.mu.Unlock()
 	keep = version != 0 && n.version == version
 	if n.writes == o.writes {
-		n.version = version
+		s.tree.setVersion(n, version)
 	}
 	s.back(o, out)
 	n.addOpen(o)
@@ -228,7 +237,13 @@ func (s *server) create(ctx context.Context, dir *node, hdr *raw.InHeader, name 
 	switch {
 	case pfs.KindOf(err) == pfs.Exist && flags&syscall.O_EXCL == 0:
 		return s.openHandle(ctx, name, open, 0)
-	case err != nil:
+	case pfs.KindOf(err) == pfs.Exist && s.journal.again(hdr.Unique):
+		err = s.isThere(ctx, name, func(info pfs.Info) bool { return info.IsRegular() && info.Size == 0 }, err)
+		if err == nil {
+			h, err = s.openHandle(ctx, name, open, 0)
+		}
+	}
+	if err != nil {
 		return nil, err
 	}
 	if err := s.own(dir, hdr, mode, func(mask pfs.AttrMask, attrs pfs.Attrs) error { return h.SetAttr(ctx, mask, attrs) }); err != nil {
@@ -246,14 +261,14 @@ func (s *server) Read(cancel <-chan struct{}, in *raw.ReadIn, buf []byte) (raw.R
 		if err != nil {
 			return nil, s.status(err)
 		}
-		return raw.ReadResultData(buf[:n]), raw.OK
+		return inPlace(n), raw.OK
 	}
 	o := s.file(in.Fh)
 	n, err := o.readAt(ctx, s, buf, int64(in.Offset))
 	if err != nil && !errors.Is(err, io.EOF) {
 		return nil, s.status(err)
 	}
-	return raw.ReadResultData(buf[:n]), raw.OK
+	return inPlace(n), raw.OK
 }
 
 func (o *openFile) readAt(ctx context.Context, s *server, p []byte, off int64) (int, error) {
@@ -356,13 +371,32 @@ func (s *server) Write(cancel <-chan struct{}, in *raw.WriteIn, data []byte) (ui
 	if o.handle == nil {
 		return 0, raw.EBADF
 	}
+	done := 0
+	if in.Unique&resent != 0 && (o.appends || s.journal.again(in.Unique)) {
+		done = s.written(ctx, o, data, int64(in.Offset))
+	}
 	o.pending.Store(true)
-	n, err := o.handle.WriteAt(ctx, data, int64(in.Offset))
+	n, err := done, error(nil)
+	if done < len(data) {
+		n, err = o.handle.WriteAt(ctx, data[done:], int64(in.Offset)+int64(done))
+		n += done
+	}
 	if n > 0 {
 		s.tree.wrote(o.node)
 		return uint32(n), raw.OK // the rest is written, or fails, in the next request
 	}
 	return 0, s.status(err)
+}
+
+// written returns how many bytes of data another server has already written at off: an append must not be
+// repeated.
+func (s *server) written(ctx context.Context, o *openFile, data []byte, off int64) int {
+	there := make([]byte, len(data))
+	n, _ := o.readAt(ctx, s, there, off)
+	if !bytes.Equal(there[:n], data[:n]) {
+		return 0
+	}
+	return n
 }
 
 func (s *server) Flush(cancel <-chan struct{}, in *raw.FlushIn) raw.Status {
@@ -396,7 +430,10 @@ func (s *server) Fallocate(cancel <-chan struct{}, in *raw.FallocateIn) raw.Stat
 }
 
 func (s *server) Release(_ <-chan struct{}, in *raw.ReleaseIn) {
-	o := s.take(in.Fh).(*openFile)
+	o, ok := s.take(in.Fh).(*openFile)
+	if !ok {
+		return // the kernel asks once more
+	}
 	s.tree.mu.Lock()
 	s.unback(o)
 	s.tree.mu.Unlock()

@@ -36,6 +36,29 @@ const (
 	Immutable                     // nobody: everything in the directory stays as it is
 )
 
+// Broker is the process that keeps a mount for its servers (package broker).
+type Broker interface {
+	// Connect returns the mount at dir: a new one, or that of a server that has ended.
+	Connect(dir string, opts Options) (*Connection, error)
+
+	// Replaces reports whether this server is not the first of its mount.
+	Replaces() bool
+
+	// Register lets the kernel read f, and returns the number for that. Unregister ends it.
+	Register(f *os.File) (int32, error)
+	Unregister(id int32) error
+
+	// Unmount ends the mount.
+	Unmount() error
+
+	// Serving says that the server answers requests from now on. The broker calls healthy from time to time,
+	// which returns if the server works, and drain when another server is to take over.
+	Serving(healthy, drain func()) error
+
+	// PID is the broker's process, 0 if it has ended.
+	PID() int
+}
+
 // Options are the options of Mount.
 type Options struct {
 	// Root is the directory of the file system that the mount shows; empty means pfs.Root.
@@ -68,6 +91,9 @@ type Options struct {
 	// Source is shown as the device of the mount.
 	Source string
 
+	// Broker, if not nil, keeps the mount for this server.
+	Broker Broker
+
 	// Logger receives errors of the store; nil discards them.
 	Logger *slog.Logger
 }
@@ -87,6 +113,7 @@ type Status struct {
 	ReadOnly   bool   `json:"read_only"`
 	OpenMode   string `json:"open_mode,omitempty"`
 	ServerPID  int    `json:"server_pid,omitempty"`
+	BrokerPID  int    `json:"broker_pid,omitempty"` // that replaces the server if it dies
 
 	// State is "serving", "dead" if the process that served the mount has ended, "silent" if it
 	// does not answer, and "private" if the mount belongs to another user.

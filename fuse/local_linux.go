@@ -5,7 +5,6 @@ import (
 	"errors"
 	"io"
 	"io/fs"
-	"os"
 	"sync"
 	"time"
 
@@ -165,13 +164,14 @@ func (s *server) back(o *openFile, out *raw.OpenOut) {
 		if f == nil {
 			return
 		}
-		id, errno := s.kernel.RegisterBackingFd(&raw.BackingMap{Fd: int32(f.Fd())})
-		if errno != 0 {
+		id, err := s.connection.Register(f)
+		if err != nil {
 			s.unbacked.Store(true)
-			s.opts.Logger.Warn("the kernel does not read local files itself here; they are read through its page cache", "error", errno)
+			s.opts.Logger.Warn("the kernel does not read local files itself here; they are read through its page cache", "error", err)
 			return
 		}
 		n.backing = &backing{id: id}
+		s.journal.note(recBacking, []uint64{o.node.num, uint64(id)})
 	}
 	n.backing.users++
 	o.backed = true
@@ -186,7 +186,9 @@ func (s *server) unback(o *openFile) {
 	}
 	n := o.node.rare()
 	if n.backing.users--; n.backing.users == 0 {
-		s.kernel.UnregisterBackingFd(n.backing.id)
+		s.journal.note(recBacking, []uint64{o.node.num, 0})
+		s.journal.flush() // or else another server would use a number that is gone
+		_ = s.connection.Unregister(n.backing.id)
 		n.backing = nil
 	}
 }
@@ -196,8 +198,8 @@ func (s *server) openMode() string {
 	switch {
 	case s.opts.OpenMode == NoOpen:
 		return NoOpen
-	case s.opts.OpenMode == Passthrough && (s.opts.ReadOnly || s.opts.Protection != nil) && os.Geteuid() == 0 && !s.unbacked.Load() &&
-		s.kernel.KernelSettings().Flags64()&raw.CAP_PASSTHROUGH != 0:
+	case s.opts.OpenMode == Passthrough && (s.opts.ReadOnly || s.opts.Protection != nil) && s.connection.UID == 0 && !s.unbacked.Load() &&
+		s.device.settings.Flags64()&raw.CAP_PASSTHROUGH != 0:
 		return Passthrough
 	}
 	return PageCache

@@ -6,12 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"log"
 	"log/slog"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -28,12 +26,14 @@ const (
 
 // Mounted is a mount that this process serves.
 type Mounted struct {
-	dir  string
+	s    *server
 	done chan struct{}
 }
 
 // Mount shows fsys at the empty directory dir until it is unmounted. ctx holds values for all calls of
 // fsys; its end does not end the mount. A mount of this package whose server has died is replaced.
+// With Options.Broker, this server may be the replacement of one with the same file system and options;
+// programs that use the mount then notice nothing but a pause.
 func Mount(ctx context.Context, fsys pfs.FileSystem, dir string, opts Options) (*Mounted, error) {
 	if opts.Root == "" {
 		opts.Root = pfs.Root
@@ -50,75 +50,90 @@ func Mount(ctx context.Context, fsys pfs.FileSystem, dir string, opts Options) (
 	if opts.OpenMode == NoOpen && !opts.ReadOnly {
 		return nil, pfs.Errorf("fuse.Mount", "", pfs.Invalid, "the open mode %s is for read-only mounts", NoOpen)
 	}
-	dir, err := free(dir)
+	root, err := fsys.Stat(ctx, opts.Root)
+	if pfs.KindOf(err) == pfs.Unavailable && opts.Broker != nil && opts.Broker.Replaces() {
+		root, err = pfs.Info{Mode: fs.ModeDir}, nil // programs wait for the store as they do at other times
+	}
 	if err != nil {
 		return nil, err
 	}
-	info, err := fsys.Stat(ctx, opts.Root)
-	if err != nil {
-		return nil, err
-	}
-	if !info.IsDir() {
+	if !root.IsDir() {
 		return nil, pfs.Errorf("fuse.Mount", opts.Root, pfs.NotDir, "only a directory can be mounted")
 	}
+	connect := Connect
+	if opts.Broker != nil {
+		connect = opts.Broker.Connect
+	}
+	c, err := connect(dir, opts)
+	if err != nil {
+		return nil, err
+	}
+	m, err := serve(ctx, fsys, c, opts, root)
+	if err == nil && opts.Broker == nil {
+		err = quietPoll(c.Dir)
+	}
+	if err != nil {
+		_ = c.Unmount()
+		return nil, pfs.Errorf("fuse.Mount", "", pfs.KindOf(err), "mount %s: %w", c.Dir, err)
+	}
+	return m, nil
+}
+
+func serve(ctx context.Context, fsys pfs.FileSystem, c *Connection, opts Options, root pfs.Info) (*Mounted, error) {
 	s := &server{
 		RawFileSystem: raw.NewDefaultRawFileSystem(),
-		fs:            fsys, opts: opts, tree: newTree(info), files: map[uint64]any{},
-		self:   raw.Owner{Uid: uint32(os.Geteuid()), Gid: uint32(os.Getegid())},
+		fs:            fsys, opts: opts, tree: newTree(root), files: map[uint64]any{}, connection: c,
+		self:   raw.Owner{Uid: c.UID, Gid: c.GID},
 		asRoot: os.Geteuid() == 0 && !opts.Squash,
 	}
 	s.unopened.files = map[*node]*unopenedFile{}
 	s.infos, s.tree.learns = infosOf(fsys)
 	s.ctx, s.stop = context.WithCancel(context.WithoutCancel(ctx))
-	kernel, err := raw.NewServer(s, dir, s.mountOptions())
-	if err != nil {
-		s.stop()
-		return nil, pfs.Errorf("fuse.Mount", "", kindOf(err), "mount %s: %s", dir, strings.TrimSpace(err.Error()))
+	if root.ModTime.IsZero() {
+		s.tree.root.asDir.mode = 0 // unknown
 	}
-	m := &Mounted{dir: dir, done: make(chan struct{})}
+	taken := false
+	var err error
+	if len(c.State) == 2 {
+		if s.journal, taken, err = openJournal(c.State, opts.Logger, s.resume); err != nil {
+			return nil, err
+		}
+		if s.tree.journal = s.journal; taken {
+			s.resumed()
+		} else {
+			s.journal.noteNode(s.tree.root)
+		}
+	}
+	if s.device, err = newDevice(c, s); err != nil {
+		return nil, err
+	}
+	m := &Mounted{s: s, done: make(chan struct{})}
 	go func() {
 		defer close(m.done)
-		kernel.Serve()
+		s.device.serve()
+		s.stop()
+		if !s.device.draining.Load() { // else readers wait until the process ends
+			c.close()
+		}
 	}()
-	// The first poll(2) of a file must not come from this process, whose poller would wait for itself.
-	if err := kernel.WaitMount(); err != nil {
-		m.Close()
-		return nil, pfs.Errorf("fuse.Mount", "", pfs.Other, "mount %s: %w", dir, err)
+	if taken {
+		if err := s.device.resend(); err != nil {
+			opts.Logger.Warn("the kernel cannot repeat the requests that the last server had taken; programs that wait for them must be killed (it needs Linux 6.9)", "error", err)
+		}
 	}
-	if e, ok := find(dir); ok {
-		// The default of the kernel is far too small for a store; only root may change it.
-		_ = os.WriteFile("/sys/class/bdi/"+e.device+"/read_ahead_kb", []byte(strconv.Itoa(readAhead)), 0o644)
+	if opts.Broker != nil {
+		if err := opts.Broker.Serving(s.healthy, s.device.drain); err != nil {
+			opts.Logger.Warn("the broker does not answer", "error", err)
+		}
 	}
 	return m, nil
 }
 
-// mountOptions are the options for the kernel.
-func (s *server) mountOptions() *raw.MountOptions {
-	o := &raw.MountOptions{
-		Name:                 subtype,
-		FsName:               s.opts.Source,
-		MaxWrite:             1 << 20,
-		MaxBackground:        64,
-		DisableSplice:        true, // gains nothing, and 1 MiB with a header is more than a pipe holds
-		IgnoreSecurityLabels: true,
-		EnableSymlinkCaching: true,
-		ExtraCapabilities:    raw.CAP_ATOMIC_O_TRUNC,
-		Logger:               log.New(logWriter{s.opts.Logger}, "", 0),
-	}
-	if !s.opts.Squash {
-		o.Options = append(o.Options, "default_permissions")
-	}
-	if os.Geteuid() == 0 {
-		o.DirectMountStrict = true
-		o.AllowOther = !s.opts.Squash // with Squash the kernel does not check who asks
-		o.DirectMountFlags = syscall.MS_NOSUID | syscall.MS_NODEV
-		if s.opts.ReadOnly {
-			o.DirectMountFlags |= syscall.MS_RDONLY
-		}
-	} else if s.opts.ReadOnly {
-		o.Options = append(o.Options, "ro")
-	}
-	return o
+// healthy returns when the parts that all requests need are not blocked.
+func (s *server) healthy() {
+	s.tree.mu.Lock()
+	s.tree.mu.Unlock()
+	s.journal.flush()
 }
 
 // logWriter passes the messages of the library on to a logger.
@@ -135,10 +150,8 @@ func (m *Mounted) Done() <-chan struct{} { return m.done }
 // Close ends the mount. Programs that use it then get errors, but their completed writes are on the
 // store.
 func (m *Mounted) Close() error {
-	if err := unmount(m.dir, false); err != nil {
-		if err := unmount(m.dir, true); err != nil {
-			return err
-		}
+	if err := m.s.connection.Unmount(); err != nil {
+		return err
 	}
 	select {
 	case <-m.done:
@@ -230,12 +243,12 @@ func Unmount(dir string) error {
 	if err := unmount(dir, st.State == dead); err != nil {
 		return err
 	}
-	for end := time.Now().Add(patience); st.ServerPID > 0 && syscall.Kill(st.ServerPID, 0) == nil; time.Sleep(5 * time.Millisecond) {
-		if st.ServerPID == os.Getpid() {
-			break
-		}
-		if time.Now().After(end) {
-			return pfs.Errorf(op, "", pfs.Unavailable, "%s is unmounted, but its server, process %d, is still at work", dir, st.ServerPID)
+	end := time.Now().Add(patience)
+	for _, pid := range []int{st.ServerPID, st.BrokerPID} {
+		for ; pid > 0 && pid != os.Getpid() && syscall.Kill(pid, 0) == nil; time.Sleep(5 * time.Millisecond) {
+			if time.Now().After(end) {
+				return pfs.Errorf(op, "", pfs.Unavailable, "%s is unmounted, but its process %d is still at work", dir, pid)
+			}
 		}
 	}
 	return nil

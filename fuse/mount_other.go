@@ -31,3 +31,6 @@ func Mounts() ([]Status, error) { return nil, unsupported("fuse.Mounts") }
 func unsupported(op string) error {
 	return pfs.Errorf(op, "", pfs.Unsupported, "mounts need Linux")
 }
+
+// Connection is a mount in the kernel.
+type Connection struct{}

@@ -62,6 +62,9 @@ func (s *server) made(ctx context.Context, out *raw.EntryOut, dir *node, base st
 // make a file.
 func (s *server) own(dir *node, h *raw.InHeader, mode fs.FileMode, set func(pfs.AttrMask, pfs.Attrs) error) error {
 	const special = fs.ModeSetuid | fs.ModeSetgid | fs.ModeSticky
+	if err := s.learnMode(dir); err != nil {
+		return err
+	}
 	s.tree.mu.Lock()
 	shared, gid := dir.asDir.mode&fs.ModeSetgid != 0, dir.asDir.gid
 	s.tree.mu.Unlock()
@@ -90,6 +93,23 @@ func (s *server) own(dir *node, h *raw.InHeader, mode fs.FileMode, set func(pfs.
 	return err
 }
 
+// learnMode asks for the attributes of a directory that another server has looked up.
+func (s *server) learnMode(dir *node) error {
+	s.tree.mu.Lock()
+	known := dir.asDir.mode != 0
+	s.tree.mu.Unlock()
+	if known {
+		return nil
+	}
+	info, err := s.stat(s.ctx, dir)
+	if err == nil {
+		s.tree.mu.Lock()
+		dir.see(info)
+		s.tree.mu.Unlock()
+	}
+	return err
+}
+
 // ownPath is own for the file at name.
 func (s *server) ownPath(ctx context.Context, dir *node, h *raw.InHeader, mode fs.FileMode, name pfs.Path) error {
 	return s.own(dir, h, mode, func(mask pfs.AttrMask, attrs pfs.Attrs) error {
@@ -106,6 +126,9 @@ func (s *server) make(cancel <-chan struct{}, h *raw.InHeader, base string, mode
 	if err == nil {
 		err = do(ctx, name)
 	}
+	if pfs.KindOf(err) == pfs.Exist && s.journal.again(h.Unique) {
+		err = s.isThere(ctx, name, func(info pfs.Info) bool { return info.Mode.Type() == mode.Type() }, err)
+	}
 	if err == nil {
 		err = s.ownPath(ctx, dir, h, mode, name)
 	}
@@ -113,6 +136,15 @@ func (s *server) make(cancel <-chan struct{}, h *raw.InHeader, base string, mode
 		return s.status(err)
 	}
 	return s.made(ctx, out, dir, base, name)
+}
+
+// isThere returns nil if the file at name is one that another server may just have made, and else err. The
+// journal knows that it had begun to.
+func (s *server) isThere(ctx context.Context, name pfs.Path, fits func(pfs.Info) bool, err error) error {
+	if info, failed := s.fs.Stat(ctx, name); failed != nil || !fits(info) {
+		return err
+	}
+	return nil
 }
 
 func (s *server) Mkdir(cancel <-chan struct{}, in *raw.MkdirIn, base string, out *raw.EntryOut) raw.Status {
@@ -158,13 +190,17 @@ func (s *server) Link(cancel <-chan struct{}, in *raw.LinkIn, base string, out *
 	case !ok:
 		return s.status(pfs.NotExist)
 	}
-	if err := pfs.HardLink(ctx, s.fs, old, name); err != nil {
+	n := s.tree.get(in.Oldnodeid)
+	err = pfs.HardLink(ctx, s.fs, old, name)
+	if pfs.KindOf(err) == pfs.Exist && s.journal.again(in.Unique) {
+		err = s.isThere(ctx, name, func(info pfs.Info) bool { return n.hasID && info.ID == n.ino }, err)
+	}
+	if err != nil {
 		return s.status(err)
 	}
-	n := s.tree.get(in.Oldnodeid)
 	s.tree.mu.Lock()
 	if n.hasID {
-		s.tree.linked[n.ino] = n // so that the new name leads to it
+		s.tree.link(n) // so that the new name leads to it
 	}
 	s.tree.mu.Unlock()
 	return s.made(ctx, out, dir, base, name)
@@ -195,6 +231,9 @@ func (s *server) removeName(cancel <-chan struct{}, h *raw.InHeader, base string
 		s.settle(ctx, dir, base)
 		err = s.fs.Remove(ctx, name)
 	}
+	if pfs.KindOf(err) == pfs.NotExist && s.journal.again(h.Unique) {
+		err = nil
+	}
 	if err == nil {
 		s.tree.remove(dir, base)
 	}
@@ -222,6 +261,11 @@ func (s *server) Rename(cancel <-chan struct{}, in *raw.RenameIn, base, newBase 
 		}
 	default:
 		err = s.rename(ctx, name, newName)
+	}
+	if kind := pfs.KindOf(err); (kind == pfs.NotExist || kind == pfs.Exist) && s.journal.again(in.Unique) {
+		if there, failed := pfs.Exists(ctx, s.fs, name); failed == nil && !there {
+			err = s.isThere(ctx, newName, func(pfs.Info) bool { return true }, err)
+		}
 	}
 	if err == nil {
 		s.tree.rename(dir, base, newDir, newBase)

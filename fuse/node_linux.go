@@ -19,6 +19,8 @@ type tree struct {
 	linked map[uint64]*node // files with several names, by Info.ID
 	last   uint64           // number of the newest node; numbers are not used twice
 	learns bool             // nodes have known
+
+	journal *journal // of what changes in the tree
 }
 
 // node is a file or directory that the kernel knows. There may be millions, so what only some need is
@@ -199,7 +201,7 @@ func (t *tree) enter(dir *node, base string, info pfs.Info) *node {
 	defer t.mu.Unlock()
 	n := dir.asDir.children[base]
 	if n != nil && !n.is(info) {
-		t.unname(dir, base)
+		t.noteUnname(dir, base)
 		n = nil
 	}
 	if n == nil && info.Links > 1 && info.ID != 0 && !info.IsDir() {
@@ -208,10 +210,12 @@ func (t *tree) enter(dir *node, base string, info pfs.Info) *node {
 				n = nil
 			} else {
 				n.addName(link{dir, base})
+				t.journal.note(recName, []uint64{n.num, dir.num}, base)
 			}
 		}
 	}
-	if n == nil {
+	isNew := n == nil
+	if isNew {
 		t.last++
 		n = &node{num: t.last, name: link{dir, base}}
 		t.nodes[n.num] = n
@@ -226,6 +230,11 @@ func (t *tree) enter(dir *node, base string, info pfs.Info) *node {
 	if n.asDir != nil && dir.asDir.protection == Immutable {
 		n.asDir.protection = Immutable
 	}
+	if isNew {
+		t.journal.noteNode(n)
+	} else {
+		t.journal.note(recRef, []uint64{n.num})
+	}
 	t.seen(n, info)
 	return n
 }
@@ -237,7 +246,15 @@ func (t *tree) seen(n *node, info pfs.Info) {
 		n.learn(info)
 	}
 	if info.Links > 1 && n.hasID && !info.IsDir() && n.name.parent != nil {
+		t.link(n)
+	}
+}
+
+// link notes that n may have several names.
+func (t *tree) link(n *node) {
+	if t.linked[n.ino] != n {
 		t.linked[n.ino] = n
+		t.journal.note(recLinked, []uint64{n.num})
 	}
 }
 
@@ -282,13 +299,22 @@ func (t *tree) unname(dir *node, base string) {
 func (t *tree) remove(dir *node, base string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.unname(dir, base)
+	t.noteUnname(dir, base)
+}
+
+// noteUnname is unname with a record in the journal.
+func (t *tree) noteUnname(dir *node, base string) {
+	if dir.asDir.children[base] != nil {
+		t.journal.note(recUnname, []uint64{dir.num}, base)
+		t.unname(dir, base)
+	}
 }
 
 // detach takes all names from n, so that a lookup finds another node.
 func (t *tree) detach(n *node) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	t.journal.note(recDetach, []uint64{n.num})
 	for n.name.parent != nil {
 		t.unname(n.name.parent, n.name.base)
 	}
@@ -301,6 +327,7 @@ func (t *tree) detach(n *node) {
 func (t *tree) rename(dir *node, base string, newDir *node, newBase string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	t.journal.note(recRename, []uint64{dir.num, newDir.num}, base, newBase)
 	n := dir.asDir.children[base]
 	t.unname(newDir, newBase)
 	if n == nil {
@@ -320,6 +347,7 @@ func (t *tree) forget(num, count uint64) {
 	if n == nil {
 		return
 	}
+	t.journal.note(recForget, []uint64{num, count})
 	n.refs -= uint32(min(uint64(n.refs), count))
 	t.drop(n)
 }
@@ -358,12 +386,21 @@ func (t *tree) released(o *openFile) {
 	t.drop(o.node)
 }
 
+// setVersion notes the version of the pages that the kernel may hold.
+func (t *tree) setVersion(n *node, version uint64) {
+	if n.version != version {
+		n.version = version
+		t.journal.note(recVersion, []uint64{n.num, version})
+	}
+}
+
 // wrote counts a change of n's content.
 func (t *tree) wrote(n *node) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	n.writes++
-	n.version, n.known = 0, nil
+	n.known = nil
+	t.setVersion(n, 0)
 }
 
 // anyOpen returns an open file of n that fits, or nil.

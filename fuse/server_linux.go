@@ -20,7 +20,9 @@ type server struct {
 	ctx               context.Context
 	stop              context.CancelFunc
 	tree              *tree
-	kernel            *raw.Server
+	device            *device
+	connection        *Connection
+	journal           *journal // nil if no other server can take over
 
 	mu     sync.Mutex // guards the following
 	files  map[uint64]any
@@ -36,8 +38,6 @@ type server struct {
 }
 
 func (s *server) String() string { return "pfs" }
-
-func (s *server) Init(kernel *raw.Server) { s.kernel = kernel }
 
 // path returns a path of n on the file system; ok is false if n has no name any more.
 func (s *server) path(n *node) (name pfs.Path, ok bool) {
@@ -76,6 +76,7 @@ func (s *server) add(open any) uint64 {
 	defer s.mu.Unlock()
 	s.lastFH++
 	s.files[s.lastFH] = open
+	s.noteOpen(s.lastFH, open)
 	return s.lastFH
 }
 
@@ -83,8 +84,11 @@ func (s *server) add(open any) uint64 {
 func (s *server) take(fh uint64) any {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	open := s.files[fh]
-	delete(s.files, fh)
+	open, ok := s.files[fh]
+	if ok {
+		delete(s.files, fh)
+		s.journal.note(recClose, []uint64{fh})
+	}
 	return open
 }
 
@@ -104,6 +108,3 @@ func (s *server) Forget(num, count uint64) {
 		s.unopened.forget(n)
 	}
 }
-
-// OnUnmount ends running operations.
-func (s *server) OnUnmount() { s.stop() }

@@ -96,3 +96,28 @@ func OpenHandle(ctx context.Context, fsys FileSystem, name Path, flags OpenFlags
 	}
 	return nil, E("pfs.OpenHandle", name, Unsupported, nil)
 }
+
+// HandleID names a handle for programs that outlive a crash.
+type HandleID struct {
+	// ID is made by NewID.
+	ID string
+
+	// Continue asks for the handle that was opened by this ID before, which may still be open in the
+	// service, with its path as it is now. File is then the Info.ID that it had, or 0.
+	Continue bool
+	File     uint64
+}
+
+type handleIDKey struct{}
+
+// WithHandleID makes OpenHandle use id for the handle that it opens. Stores that do not keep handles for
+// a program that has died ignore it.
+func WithHandleID(ctx context.Context, id HandleID) context.Context {
+	return context.WithValue(ctx, handleIDKey{}, id)
+}
+
+// HandleIDOf returns the ID that WithHandleID has set.
+func HandleIDOf(ctx context.Context) (id HandleID, ok bool) {
+	id, ok = ctx.Value(handleIDKey{}).(HandleID)
+	return id, ok
+}

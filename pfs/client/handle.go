@@ -45,6 +45,15 @@ func (c *Client) OpenHandle(ctx context.Context, name pfs.Path, flags pfs.OpenFl
 		return nil, err
 	}
 	h := &handle{c: c, wire: wire.Handle{ID: pfs.NewID(), Path: string(name), Flags: uint8(flags)}}
+	if id, ok := pfs.HandleIDOf(ctx); ok {
+		if h.wire.ID = id.ID; id.Continue {
+			h.wire.File = id.File
+			if err := h.resume(ctx); err != nil {
+				return nil, err
+			}
+			return h, nil
+		}
+	}
 	var reply wire.OpenReply
 	err := c.change(ctx, op, wire.CallOpen, name, wire.OpenRequest{Handle: h.wire, Mode: wire.ModeBits(perm.Perm())}, &reply)
 	if err != nil {
@@ -53,6 +62,18 @@ func (c *Client) OpenHandle(ctx context.Context, name pfs.Path, flags pfs.OpenFl
 	h.wire.File = reply.Info.ID
 	c.leases.add(c, h, time.Duration(reply.Lease)*time.Second)
 	return h, nil
+}
+
+// usualLease is the lease of a handle that another program has opened.
+const usualLease = time.Minute
+
+// resume makes h the handle of its ID, which the service holds or opens again.
+func (h *handle) resume(ctx context.Context) error {
+	if _, err := h.Stat(ctx); err != nil {
+		return err
+	}
+	h.c.leases.add(h.c, h, usualLease)
+	return nil
 }
 
 func (h *handle) name() pfs.Path { return pfs.Path(h.wire.Path) }

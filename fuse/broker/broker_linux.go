@@ -1,0 +1,395 @@
+package broker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"os"
+	"os/exec"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/paddlecloud/pfs/fuse"
+	"github.com/paddlecloud/pfs/pfs"
+)
+
+// Options are the options of Run.
+type Options struct {
+	// Command returns the command of a server, which calls Inherited and fuse.Mount. Run adds to
+	// its environment, extra files and attributes.
+	Command func() *exec.Cmd
+
+	// Unprivileged runs the server as the user nobody, without capabilities. It needs root.
+	Unprivileged bool
+
+	// StateDir is a directory on a local disk for what a replacement needs to know: about 40 bytes for each
+	// file that the kernel knows. Nothing is left in it. Empty means os.TempDir().
+	StateDir string
+
+	// Ready, if not nil, is called when the first server answers requests.
+	Ready func()
+
+	// Upgrade, if not nil, replaces the server whenever something is received. The answer, nil or the reason
+	// why the old server goes on, is sent back.
+	Upgrade <-chan chan<- error
+
+	// Patience is how long a server may take to show that it works. 0 means 30 seconds.
+	Patience time.Duration
+
+	// Logger receives what happens to the servers; nil discards it.
+	Logger *slog.Logger
+}
+
+const (
+	nobody = 65534
+
+	// A server that dies so soon after it began to serve, or before, counts as a quick death.
+	quick     = 200 * time.Millisecond
+	mostQuick = 10               // in a row; then the mount ends
+	longest   = 10 * time.Second // pause before a replacement
+
+	mostSilent = 3 // servers in a row that do not answer; then the mount ends
+
+	// grace is how long a server may take to end.
+	grace = 30 * time.Second
+)
+
+// broker keeps one mount.
+type broker struct {
+	opts  Options
+	state []*os.File
+
+	mu         sync.Mutex // guards the following
+	connection *fuse.Connection
+	ready      bool
+}
+
+// server is a child process.
+type server struct {
+	b       *broker
+	cmd     *exec.Cmd
+	socket  *socket
+	started time.Time
+	ended   chan struct{} // closed after the process has ended, with err
+	err     error
+
+	mayConnect chan struct{} // closed when the server before it has ended
+	asked      chan struct{} // closed when it asks for the mount
+
+	mu      sync.Mutex // guards the following
+	serving time.Time  // since when, zero if not yet
+	pong    time.Time
+}
+
+// Run starts a server, which mounts, and keeps the mount until it ends: by umount, by the server, or by the
+// end of ctx, which sends SIGTERM to the server. If the first server ends before it has mounted, Run returns
+// its error, an *exec.ExitError.
+func Run(ctx context.Context, opts Options) error {
+	if opts.Logger == nil {
+		opts.Logger = slog.New(slog.DiscardHandler)
+	}
+	if opts.Patience == 0 {
+		opts.Patience = 30 * time.Second
+	}
+	b := &broker{opts: opts}
+	for range 2 {
+		f, err := os.CreateTemp(opts.StateDir, "pfs-mount-")
+		if err != nil {
+			return pfs.E("broker.Run", "", pfs.KindOf(err), err)
+		}
+		defer f.Close()
+		if err := os.Remove(f.Name()); err != nil {
+			return pfs.E("broker.Run", "", pfs.KindOf(err), err)
+		}
+		b.state = append(b.state, f)
+	}
+	return b.run(ctx)
+}
+
+func (b *broker) run(ctx context.Context) error {
+	free := make(chan struct{})
+	close(free)
+	s, err := b.start(free)
+	if err != nil {
+		return err
+	}
+	deaths, silent := 0, 0
+	tick := time.NewTicker(b.opts.Patience / 3)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return b.stop(s)
+		case reply := <-b.opts.Upgrade:
+			var next *server
+			if next, err = b.upgrade(ctx, s); err == nil {
+				s, deaths = next, 0
+			}
+			reply <- err
+		case <-tick.C:
+			switch since, answered := s.check(); {
+			case answered:
+				silent = 0
+			case since > b.opts.Patience:
+				silent++
+				b.opts.Logger.Error("the server of the mount does not answer and is killed", "mount_point", b.dir(), "pid", s.cmd.Process.Pid, "silent_for", since.Round(time.Second))
+				_ = s.cmd.Process.Kill()
+				<-s.ended
+			}
+		case <-s.ended:
+			c := b.mountOf()
+			if !b.isReady() {
+				if c != nil {
+					_ = c.Unmount()
+				}
+				return s.err
+			}
+			if c.Ended() {
+				return nil
+			}
+			if s.lived() < quick {
+				deaths++
+			} else {
+				deaths = 0
+			}
+			if deaths >= mostQuick || silent >= mostSilent {
+				_ = b.mountOf().Abort()
+				return pfs.Errorf("broker.Run", "", pfs.Unavailable, "the mount at %s is ended: its servers die at once or do not answer (the last one: %v)", b.dir(), s.err)
+			}
+			b.opts.Logger.Error("the server of the mount has ended and is replaced", "mount_point", b.dir(), "pid", s.cmd.Process.Pid, "error", s.err)
+			if deaths > 1 && !sleep(ctx, min(longest, 50*time.Millisecond<<deaths)) {
+				continue
+			}
+			if s, err = b.start(free); err != nil {
+				_ = b.mountOf().Abort()
+				return err
+			}
+		}
+	}
+}
+
+// sleep waits, and reports whether ctx is not done.
+func sleep(ctx context.Context, d time.Duration) bool {
+	select {
+	case <-ctx.Done():
+	case <-time.After(d):
+	}
+	return ctx.Err() == nil
+}
+
+func (b *broker) mountOf() *fuse.Connection {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.connection
+}
+
+func (b *broker) isReady() bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.ready
+}
+
+func (b *broker) dir() string {
+	if c := b.mountOf(); c != nil {
+		return c.Dir
+	}
+	return ""
+}
+
+// stop ends the server s, and the mount.
+func (b *broker) stop(s *server) error {
+	_ = s.cmd.Process.Signal(syscall.SIGTERM)
+	select {
+	case <-s.ended:
+	case <-time.After(grace):
+		_ = s.cmd.Process.Kill()
+		<-s.ended
+	}
+	c := b.mountOf()
+	if c == nil {
+		return s.err
+	}
+	if !c.Ended() {
+		return c.Unmount()
+	}
+	return nil
+}
+
+// upgrade replaces the server old by a new one, which it returns when that has taken over.
+func (b *broker) upgrade(ctx context.Context, old *server) (*server, error) {
+	const op = "broker.upgrade"
+	mayConnect := make(chan struct{})
+	s, err := b.start(mayConnect)
+	if err != nil {
+		return nil, err
+	}
+	select {
+	case <-s.asked:
+	case <-s.ended:
+		return nil, pfs.Errorf(op, "", pfs.Other, "the new server has ended; the old one goes on: %v", s.err)
+	case <-ctx.Done():
+		_ = s.cmd.Process.Kill()
+		return nil, pfs.CheckContext(ctx, op, "")
+	}
+	_ = old.socket.send(message{Do: doDrain})
+	select {
+	case <-old.ended:
+	case <-time.After(grace): // the new server is sent what this one has not answered
+		_ = old.cmd.Process.Kill()
+		<-old.ended
+	}
+	close(mayConnect)
+	return s, nil
+}
+
+// start starts a server. It gets the mount when mayConnect is closed.
+func (b *broker) start(mayConnect chan struct{}) (*server, error) {
+	const op = "broker.start"
+	ends, err := syscall.Socketpair(syscall.AF_UNIX, syscall.SOCK_SEQPACKET|syscall.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return nil, pfs.E(op, "", pfs.KindOf(err), err)
+	}
+	theirs := os.NewFile(uintptr(ends[1]), "server")
+	defer theirs.Close()
+	s := &server{b: b, cmd: b.opts.Command(), started: time.Now(), ended: make(chan struct{}), mayConnect: mayConnect, asked: make(chan struct{})}
+	if s.socket, err = newSocket(os.NewFile(uintptr(ends[0]), "broker")); err != nil {
+		return nil, pfs.E(op, "", pfs.KindOf(err), err)
+	}
+	if s.cmd.Env == nil {
+		s.cmd.Env = os.Environ()
+	}
+	value := fmt.Sprint(3 + len(s.cmd.ExtraFiles))
+	if b.mountOf() != nil {
+		value += replacing
+	}
+	s.cmd.Env = append(s.cmd.Env, variable+"="+value)
+	s.cmd.ExtraFiles = append(s.cmd.ExtraFiles, theirs)
+	if b.opts.Unprivileged {
+		if s.cmd.SysProcAttr == nil {
+			s.cmd.SysProcAttr = &syscall.SysProcAttr{}
+		}
+		s.cmd.SysProcAttr.Credential = &syscall.Credential{Uid: nobody, Gid: nobody}
+	}
+	if err := s.cmd.Start(); err != nil {
+		s.socket.c.Close()
+		return nil, pfs.E(op, "", pfs.KindOf(err), err)
+	}
+	go s.listen()
+	go func() {
+		s.err = s.cmd.Wait()
+		close(s.ended)
+		s.socket.c.Close()
+	}()
+	return s, nil
+}
+
+// listen answers the requests of s, until it has ended.
+func (s *server) listen() {
+	for {
+		m, files, err := s.socket.receive()
+		if err != nil {
+			if !errors.Is(err, net.ErrClosed) && !errors.Is(err, io.EOF) {
+				s.b.opts.Logger.Debug("a server's socket", "error", err)
+			}
+			return
+		}
+		if m.Do == doPong {
+			s.mu.Lock()
+			s.pong = time.Now()
+			s.mu.Unlock()
+			continue
+		}
+		answer, with := s.do(m, files)
+		err = s.socket.send(answer, with...)
+		for _, f := range files {
+			f.Close()
+		}
+		if err != nil {
+			return
+		}
+	}
+}
+
+// do does what s asks for.
+func (s *server) do(m message, files []*os.File) (answer message, with []*os.File) {
+	b := s.b
+	if m.Do == doConnect {
+		close(s.asked)
+		<-s.mayConnect
+		if err := b.connect(m); err != nil {
+			return answerOf(err), nil
+		}
+		c := b.mountOf()
+		answer = message{Do: doAnswer, Dir: c.Dir, UID: c.UID, GID: c.GID, Hello: c.Hello, PID: os.Getpid()}
+		return answer, append([]*os.File{c.Device}, b.state...)
+	}
+	c := b.mountOf()
+	switch {
+	case c == nil:
+		return answerOf(errors.New("nothing is mounted yet")), nil
+	case m.Do == doRegister && len(files) == 1:
+		id, err := c.Register(files[0])
+		answer = answerOf(err)
+		answer.ID = id
+		return answer, nil
+	case m.Do == doUnregister:
+		return answerOf(c.Unregister(m.ID)), nil
+	case m.Do == doUnmount:
+		return answerOf(c.Unmount()), nil
+	case m.Do == doServing:
+		s.mu.Lock()
+		s.serving = time.Now()
+		s.pong = s.serving
+		s.mu.Unlock()
+		b.mu.Lock()
+		first := !b.ready
+		b.ready = true
+		b.mu.Unlock()
+		if first && b.opts.Ready != nil {
+			b.opts.Ready()
+		}
+		return answerOf(nil), nil
+	}
+	return answerOf(fmt.Errorf("unknown request %q", m.Do)), nil
+}
+
+// connect mounts, if that was not done before.
+func (b *broker) connect(m message) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.connection != nil {
+		return nil
+	}
+	c, err := fuse.Connect(m.Dir, fuse.Options{Source: m.Source, ReadOnly: m.ReadOnly, Squash: m.Squash, Logger: b.opts.Logger})
+	if err == nil {
+		b.connection = c
+	}
+	return err
+}
+
+// check asks whether s works, and returns since when it has not answered; answered reports that it has since
+// the last check.
+func (s *server) check() (since time.Duration, answered bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.serving.IsZero() {
+		return 0, false // a store may need any time to open
+	}
+	since = time.Since(s.pong)
+	go s.socket.send(message{Do: doPing})
+	return since, s.pong != s.serving && since < s.b.opts.Patience
+}
+
+// lived returns how long s has served.
+func (s *server) lived() time.Duration {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.serving.IsZero() {
+		return 0
+	}
+	return time.Since(s.serving)
+}

@@ -1,0 +1,553 @@
+package broker
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"log/slog"
+	"math/rand/v2"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/paddlecloud/pfs/fuse"
+	"github.com/paddlecloud/pfs/internal/testbed"
+	"github.com/paddlecloud/pfs/pfs"
+	"github.com/paddlecloud/pfs/pfs/auth"
+	"github.com/paddlecloud/pfs/pfs/cachefs"
+	"github.com/paddlecloud/pfs/pfs/client"
+	"github.com/paddlecloud/pfs/pfs/localfs"
+	"github.com/paddlecloud/pfs/pfs/pfstest"
+	pfsd "github.com/paddlecloud/pfs/pfs/server"
+)
+
+// The test binary is also the broker, the server and the programs that use the mount: each is a process of its
+// own, with its part in this variable and its settings in JSON in the other.
+const (
+	partVariable     = "PFS_TEST_PART"
+	settingsVariable = "PFS_TEST_SETTINGS"
+)
+
+type settings struct {
+	Dir      string        // mount point, or directory of a program
+	Store    string        // a directory, or the URL of a service
+	Cache    string        // a directory; with it the mount is read-only
+	Nobody   bool          // the server has no privileges
+	Patience time.Duration // of the broker
+	Stuck    string        // a file; while it exists, new servers do not answer the broker
+	Seed     uint64
+}
+
+func TestMain(m *testing.M) {
+	var s settings
+	part := os.Getenv(partVariable)
+	if part != "" {
+		if err := json.Unmarshal([]byte(os.Getenv(settingsVariable)), &s); err != nil {
+			fmt.Println(err)
+			os.Exit(1)
+		}
+	}
+	var err error
+	switch part {
+	case "":
+		os.Exit(m.Run())
+	case "broker":
+		err = beBroker(s)
+	case "server":
+		err = beServer(s)
+	case "reader":
+		err = beReader(s)
+	case "writer":
+		err = beWriter(s)
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, part, err)
+		os.Exit(1)
+	}
+}
+
+// command returns the command of a part.
+func command(part string, s settings) *exec.Cmd {
+	b, _ := json.Marshal(s)
+	cmd := exec.Command("/proc/self/exe")
+	cmd.Env = append(os.Environ(), partVariable+"="+part, settingsVariable+"="+string(b))
+	cmd.Stderr = os.Stderr
+	return cmd
+}
+
+// beBroker runs a broker, which upgrades on SIGHUP, and says on standard output when it is ready and how upgrades went.
+func beBroker(s settings) error {
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
+	defer stop()
+	hup, upgrade := make(chan os.Signal, 1), make(chan chan<- error)
+	signal.Notify(hup, syscall.SIGHUP)
+	go func() {
+		for range hup {
+			reply := make(chan error)
+			upgrade <- reply
+			fmt.Println("upgrade:", <-reply)
+		}
+	}()
+	return Run(ctx, Options{
+		Command: func() *exec.Cmd { return command("server", s) }, Unprivileged: s.Nobody, Patience: s.Patience, Upgrade: upgrade,
+		Ready: func() { fmt.Println("ready") }, Logger: slog.New(slog.NewTextHandler(os.Stderr, nil)),
+	})
+}
+
+// openStore opens the store of a server.
+func openStore(s settings) (pfs.FileSystem, error) {
+	if strings.HasPrefix(s.Store, "http") {
+		return client.New(client.Options{Endpoint: s.Store, Token: func(context.Context, string) (string, error) { return "t", nil }})
+	}
+	return localfs.New(s.Store, localfs.Options{NoSync: true})
+}
+
+func beServer(s settings) error {
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
+	defer stop()
+	link, err := Inherited()
+	if err != nil || link == nil {
+		return fmt.Errorf("link %v, %w", link, err)
+	}
+	fsys, err := openStore(s)
+	if err != nil {
+		return err
+	}
+	opts := fuse.Options{Broker: link, Logger: slog.New(slog.NewTextHandler(os.Stderr, nil)), Squash: !strings.HasPrefix(s.Store, "/"), OpenMode: fuse.Passthrough}
+	if s.Cache != "" {
+		c, err := cachefs.New(fsys, cachefs.Options{Dirs: []string{s.Cache}, Size: 1 << 30, Reserve: 1, Settle: -1})
+		if err != nil {
+			return err
+		}
+		defer c.Close()
+		fsys, opts.ReadOnly = c, true
+	}
+	if _, err := os.Stat(s.Stuck); err == nil {
+		opts.Broker = deaf{link}
+	}
+	m, err := fuse.Mount(ctx, fsys, s.Dir, opts)
+	if err != nil {
+		return err
+	}
+	select {
+	case <-m.Done():
+		return nil
+	case <-ctx.Done():
+		return m.Close()
+	}
+}
+
+// deaf is a link to the broker of a server that never shows that it works.
+type deaf struct{ *Link }
+
+func (d deaf) Serving(_, drain func()) error { return d.Link.Serving(func() { select {} }, drain) }
+
+// outcome is what a program reports in the end.
+type outcome struct {
+	Operations int
+	Longest    time.Duration
+	Errors     []string
+	Appended   int // lines of the log
+}
+
+// work repeats step until standard input ends, and reports the outcome.
+func work(step func(i int) error, o *outcome) error {
+	ended := make(chan struct{})
+	go func() {
+		io.Copy(io.Discard, os.Stdin)
+		close(ended)
+	}()
+	for i := 0; ; i++ {
+		select {
+		case <-ended:
+			return json.NewEncoder(os.Stdout).Encode(o)
+		default:
+		}
+		start := time.Now()
+		if err := step(i); err != nil && len(o.Errors) < 10 {
+			o.Errors = append(o.Errors, fmt.Sprintf("%d: %v", i, err))
+		}
+		o.Operations++
+		o.Longest = max(o.Longest, time.Since(start))
+	}
+}
+
+// The files that readers read.
+const (
+	seeded   = 8
+	seedSize = 3<<20 + 77
+)
+
+// beReader reads files that stay open, and others that it opens, and lists.
+func beReader(s settings) error {
+	r := rand.New(rand.NewPCG(s.Seed, 1))
+	var open [seeded]*os.File
+	var want [seeded][]byte
+	for i := range open {
+		var err error
+		if open[i], err = os.Open(fmt.Sprintf("%s/seed%d", s.Dir, i)); err != nil {
+			return err
+		}
+		want[i] = pfstest.Pattern(uint64(i), seedSize)
+	}
+	dir, err := os.Open(s.Dir)
+	if err != nil {
+		return err
+	}
+	return work(func(i int) error {
+		k, off := r.IntN(seeded), r.IntN(seedSize-1)
+		n := r.IntN(min(300_000, seedSize-off)) + 1
+		got := make([]byte, n)
+		f := open[k]
+		switch i % 4 {
+		case 0:
+			var err error
+			if f, err = os.Open(f.Name()); err != nil {
+				return err
+			}
+			defer f.Close()
+		case 1:
+			if _, err := dir.Seek(0, io.SeekStart); err != nil {
+				return err
+			}
+			names, err := dir.Readdirnames(-1)
+			if err != nil || len(names) < seeded {
+				return fmt.Errorf("%d names, %w", len(names), err)
+			}
+		case 2: // drop the pages, so that the server is asked
+			_ = fadviseDontNeed(f)
+		}
+		if _, err := f.ReadAt(got, int64(off)); err != nil {
+			return err
+		}
+		if !bytes.Equal(got, want[k][off:off+n]) {
+			return fmt.Errorf("%s: wrong bytes at %d", f.Name(), off)
+		}
+		return nil
+	}, &outcome{})
+}
+
+// beWriter changes a directory of its own in all ways, and compares.
+func beWriter(s settings) error {
+	r := rand.New(rand.NewPCG(s.Seed, 2))
+	var o outcome
+	if err := os.Mkdir(s.Dir, 0o755); err != nil {
+		return err
+	}
+	log, err := os.OpenFile(s.Dir+"/log", os.O_CREATE|os.O_EXCL|os.O_WRONLY|os.O_APPEND, 0o644)
+	if err != nil {
+		return err
+	}
+	const size = 1 << 20
+	mirror := make([]byte, size)
+	random, err := os.OpenFile(s.Dir+"/random", os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o644)
+	if err == nil {
+		_, err = random.Write(mirror)
+	}
+	if err == nil {
+		err = syscall.Flock(int(random.Fd()), syscall.LOCK_EX)
+	}
+	if err != nil {
+		return err
+	}
+	return work(func(i int) error {
+		name := func(form string) string { return s.Dir + "/" + fmt.Sprintf(form, i) }
+		switch i % 7 {
+		case 0:
+			_, err := fmt.Fprintf(log, "line %d\n", o.Appended)
+			if err == nil {
+				o.Appended++
+			}
+			return err
+		case 1:
+			off := r.IntN(size)
+			p := mirror[off:min(size, off+r.IntN(50_000)+1)]
+			for i := range p {
+				p[i] = byte(r.Uint32())
+			}
+			_, err := random.WriteAt(p, int64(off))
+			return err
+		case 2:
+			off := r.IntN(size - 1)
+			got := make([]byte, r.IntN(min(size-off, 100_000))+1)
+			_, err := random.ReadAt(got, int64(off))
+			if err == nil && !bytes.Equal(got, mirror[off:off+len(got)]) {
+				err = errors.New("wrong bytes in the random file")
+			}
+			return err
+		case 3: // as programs save
+			p := pfstest.Pattern(uint64(i), r.IntN(400_000))
+			f, err := os.OpenFile(name("tmp%d"), os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644)
+			if err != nil {
+				return err
+			}
+			for b := p; len(b) > 0 && err == nil; {
+				n := min(len(b), 100_000)
+				_, err = f.Write(b[:n])
+				b = b[n:]
+			}
+			err = errors.Join(err, f.Sync(), f.Close(), os.Rename(name("tmp%d"), s.Dir+"/saved"))
+			if err != nil {
+				return err
+			}
+			got, err := os.ReadFile(s.Dir + "/saved")
+			if err == nil && !bytes.Equal(got, p) {
+				err = fmt.Errorf("%d bytes are not the %d that were saved", len(got), len(p))
+			}
+			return err
+		case 4:
+			err := errors.Join(os.Mkdir(name("d%d"), 0o700), os.Symlink("log", name("d%d")+"/s"), os.Remove(name("d%d")+"/s"), os.Remove(name("d%d")))
+			if err == nil {
+				if _, err = os.Lstat(name("d%d")); errors.Is(err, fs.ErrNotExist) {
+					err = nil
+				}
+			}
+			return err
+		case 5:
+			f, err := os.OpenFile(s.Dir+"/random", os.O_RDONLY, 0)
+			if err != nil {
+				return err
+			}
+			defer f.Close()
+			if err := syscall.Flock(int(f.Fd()), syscall.LOCK_SH|syscall.LOCK_NB); !errors.Is(err, syscall.EWOULDBLOCK) {
+				return fmt.Errorf("the lock was lost: %v", err)
+			}
+		case 6:
+			if err := errors.Join(random.Chmod(0o600), random.Truncate(size-1), random.Truncate(size)); err != nil {
+				return err
+			}
+			mirror[size-1] = 0
+			return random.Sync()
+		}
+		return nil
+	}, &o)
+}
+
+func fadviseDontNeed(f *os.File) error {
+	_, _, errno := syscall.Syscall6(syscall.SYS_FADVISE64, f.Fd(), 0, 0, 4, 0, 0)
+	if errno != 0 {
+		return errno
+	}
+	return nil
+}
+
+// mounted is a mount of a test.
+type mounted struct {
+	settings
+	broker *exec.Cmd
+	said   chan string // lines of the broker
+	ended  chan struct{}
+}
+
+// mount starts a broker and waits for the mount.
+func mount(t *testing.T, s settings) *mounted {
+	t.Helper()
+	if _, err := os.Stat("/dev/fuse"); err != nil {
+		t.Skip("no /dev/fuse")
+	}
+	if os.Geteuid() != 0 {
+		t.Skip("needs root")
+	}
+	s.Dir = t.TempDir()
+	must(t, os.Chmod(s.Dir, 0o755))
+	m := &mounted{settings: s, broker: command("broker", s), said: make(chan string, 100), ended: make(chan struct{})}
+	out, err := m.broker.StdoutPipe()
+	must(t, err)
+	must(t, m.broker.Start())
+	go func() {
+		var line [1000]byte
+		for {
+			n, err := out.Read(line[:])
+			if err != nil {
+				close(m.said)
+				_ = m.broker.Wait()
+				close(m.ended)
+				return
+			}
+			m.said <- strings.TrimSpace(string(line[:n]))
+		}
+	}()
+	if line := <-m.said; line != "ready" {
+		t.Fatalf("the broker says %q", line)
+	}
+	t.Cleanup(func() {
+		if st, ok := m.find(); ok {
+			if err := fuse.Unmount(st.MountPoint); err != nil {
+				t.Error(err)
+				m.broker.Process.Kill()
+				syscall.Unmount(s.Dir, syscall.MNT_DETACH|syscall.MNT_FORCE)
+			}
+		}
+		<-m.ended
+	})
+	return m
+}
+
+// find returns the status of the mount.
+func (m *mounted) find() (fuse.Status, bool) {
+	all, _ := fuse.Mounts()
+	for _, st := range all {
+		if st.MountPoint == m.Dir {
+			return st, true
+		}
+	}
+	return fuse.Status{}, false
+}
+
+// status returns the status of the mount, which must be served.
+func (m *mounted) status(t *testing.T) fuse.Status {
+	t.Helper()
+	st, ok := m.find()
+	if !ok || st.State != "serving" || st.BrokerPID != m.broker.Process.Pid {
+		t.Fatalf("status %+v, %v; the broker is %d", st, ok, m.broker.Process.Pid)
+	}
+	return st
+}
+
+// program is a running reader or writer.
+type program struct {
+	*exec.Cmd
+	name string
+	in   io.Closer
+	out  bytes.Buffer
+}
+
+func (m *mounted) program(t *testing.T, part, dir string, seed uint64) *program {
+	p := &program{Cmd: command(part, settings{Dir: filepath.Join(m.Dir, dir), Seed: seed}), name: fmt.Sprint(part, seed)}
+	p.Stdout = &p.out
+	in, err := p.StdinPipe()
+	must(t, err)
+	p.in = in
+	must(t, p.Start())
+	return p
+}
+
+// finish ends the program and returns what it reports.
+func (p *program) finish(t *testing.T) (o outcome) {
+	t.Helper()
+	p.in.Close()
+	if err := p.Wait(); err != nil {
+		t.Errorf("%s: %v", p.name, err)
+	}
+	if err := json.Unmarshal(p.out.Bytes(), &o); err != nil {
+		t.Errorf("%s: %v: %s", p.name, err, p.out.Bytes())
+	}
+	for _, e := range o.Errors {
+		t.Errorf("%s: operation %s", p.name, e)
+	}
+	return o
+}
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// seed makes a store with the files of the readers.
+func seed(t *testing.T) string {
+	dir := t.TempDir()
+	for i := range seeded {
+		must(t, os.WriteFile(fmt.Sprintf("%s/seed%d", dir, i), pfstest.Pattern(uint64(i), seedSize), 0o644))
+	}
+	return dir
+}
+
+// anybody lets everybody in as one user.
+type anybody struct{ pfsd.Authenticator }
+
+func (anybody) Verify(context.Context, string) (auth.Identity, error) {
+	return auth.Identity{Name: "alice"}, nil
+}
+
+// service serves the directory dir.
+func service(t *testing.T, dir string) string {
+	store, err := localfs.New(dir, localfs.Options{NoSync: true})
+	must(t, err)
+	s := pfsd.New(pfsd.Config{Auth: anybody{}, View: func(auth.Identity, string) pfs.FileSystem { return store }})
+	h := httptest.NewServer(s)
+	t.Cleanup(func() { h.Close(); s.Close(); store.Close() })
+	return h.URL
+}
+
+// TestKills kills the server again and again while programs read and write.
+func TestKills(t *testing.T) {
+	t.Parallel()
+	for name, of := range map[string]func(t *testing.T, dir string) string{
+		"file": func(_ *testing.T, dir string) string { return dir }, "service": service,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir := seed(t)
+			underLoad(t, dir, settings{Store: of(t, dir)}, 5, kill)
+		})
+	}
+}
+
+// TestManyKills is the long form.
+func TestManyKills(t *testing.T) {
+	testbed.Long(t)
+	dir := seed(t)
+	underLoad(t, dir, settings{Store: dir}, 200, kill)
+}
+
+// TestUpgrade replaces the server by another one while programs read and write.
+func TestUpgrade(t *testing.T) {
+	t.Parallel()
+	dir := seed(t)
+	underLoad(t, dir, settings{Store: dir}, 3, func(t *testing.T, m *mounted) {
+		must(t, m.broker.Process.Signal(syscall.SIGHUP))
+		if line := <-m.said; line != "upgrade: <nil>" {
+			t.Fatal(line)
+		}
+	})
+}
+
+func kill(t *testing.T, m *mounted) { must(t, syscall.Kill(m.status(t).ServerPID, syscall.SIGKILL)) }
+
+// underLoad replaces the server n times, and checks that no program has an error.
+func underLoad(t *testing.T, store string, s settings, n int, replace func(t *testing.T, m *mounted)) {
+	m := mount(t, s)
+	programs := []*program{
+		m.program(t, "reader", "", 1), m.program(t, "reader", "", 2), m.program(t, "writer", "w3", 3), m.program(t, "writer", "w4", 4),
+	}
+	time.Sleep(300 * time.Millisecond)
+	for range n {
+		before := m.status(t).ServerPID
+		replace(t, m)
+		time.Sleep(time.Duration(300+rand.IntN(300)) * time.Millisecond)
+		if after := m.status(t).ServerPID; after == before {
+			t.Errorf("process %d serves as before", after)
+		}
+	}
+	var all outcome
+	for _, p := range programs {
+		o := p.finish(t)
+		all.Operations += o.Operations
+		all.Longest = max(all.Longest, o.Longest)
+		if !strings.HasPrefix(p.name, "writer") {
+			continue
+		}
+		log, err := os.ReadFile(filepath.Join(store, "w"+strings.TrimPrefix(p.name, "writer"), "log"))
+		must(t, err)
+		var want strings.Builder
+		for i := range o.Appended {
+			fmt.Fprintf(&want, "line %d\n", i)
+		}
+		if string(log) != want.String() {
+			t.Errorf("%s: the log has %d bytes and should have %d", p.name, len(log), want.Len())
+		}
+	}
+	t.Logf("%d replacements, %d operations, the longest took %v", n, all.Operations, all.Longest)
+}

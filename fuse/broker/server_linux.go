@@ -1,0 +1,148 @@
+package broker
+
+import (
+	"errors"
+	"os"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/paddlecloud/pfs/fuse"
+	"github.com/paddlecloud/pfs/pfs"
+)
+
+// variable tells a process the number of the descriptor by which it talks to its broker.
+const variable = "PFS_BROKER_FD"
+
+// replacing follows the number if the server is not the first.
+const replacing = ",replacing"
+
+// Link is a server's connection to its broker.
+type Link struct {
+	socket  *socket
+	again   bool       // the server is not the first
+	calls   sync.Mutex // one at a time
+	answers chan received
+
+	mu      sync.Mutex // guards the following
+	pid     int        // 0 if the broker is gone
+	healthy func()
+	drain   func()
+}
+
+type received struct {
+	message
+	files []*os.File
+}
+
+// Inherited returns the link of a server that a broker has started, or nil if this process is none.
+func Inherited() (*Link, error) {
+	number, again := strings.CutSuffix(os.Getenv(variable), replacing)
+	fd, err := strconv.Atoi(number)
+	if err != nil {
+		return nil, nil
+	}
+	os.Unsetenv(variable)
+	s, err := newSocket(os.NewFile(uintptr(fd), "broker"))
+	if err != nil {
+		return nil, err
+	}
+	l := &Link{socket: s, again: again, answers: make(chan received, 1)}
+	go l.listen()
+	return l, nil
+}
+
+// listen handles what the broker sends, until the broker has ended.
+func (l *Link) listen() {
+	defer close(l.answers)
+	for {
+		m, files, err := l.socket.receive()
+		if err != nil {
+			l.mu.Lock()
+			l.pid = 0
+			l.mu.Unlock()
+			return
+		}
+		l.mu.Lock()
+		healthy, drain := l.healthy, l.drain
+		l.mu.Unlock()
+		switch m.Do {
+		case doAnswer:
+			l.answers <- received{m, files}
+		case doPing:
+			go func() {
+				healthy()
+				_ = l.socket.send(message{Do: doPong})
+			}()
+		case doDrain:
+			go drain()
+		}
+	}
+}
+
+// call asks the broker, and returns its answer.
+func (l *Link) call(m message, files ...*os.File) (received, error) {
+	l.calls.Lock()
+	defer l.calls.Unlock()
+	if err := l.socket.send(m, files...); err != nil {
+		return received{}, err
+	}
+	r, ok := <-l.answers
+	if !ok {
+		return r, errors.New("the broker has ended")
+	}
+	return r, r.failure()
+}
+
+// Replaces reports whether another server has served the mount before.
+func (l *Link) Replaces() bool { return l.again }
+
+// Connect returns the mount at dir for [fuse.Mount]: a new one with the options opts, or that of a server that
+// has ended. It waits for a server that is about to end.
+func (l *Link) Connect(dir string, opts fuse.Options) (*fuse.Connection, error) {
+	r, err := l.call(message{Do: doConnect, Dir: dir, Source: opts.Source, ReadOnly: opts.ReadOnly, Squash: opts.Squash})
+	if err != nil {
+		return nil, err
+	}
+	if len(r.files) != 3 {
+		return nil, pfs.Errorf("broker.Connect", "", pfs.Other, "the broker has sent %d files", len(r.files))
+	}
+	l.mu.Lock()
+	l.pid = r.PID
+	l.mu.Unlock()
+	return &fuse.Connection{Dir: r.Dir, Device: r.files[0], State: r.files[1:], Hello: r.Hello, UID: r.UID, GID: r.GID, Broker: l}, nil
+}
+
+// Register makes the broker register a file that the kernel reads.
+func (l *Link) Register(f *os.File) (int32, error) {
+	r, err := l.call(message{Do: doRegister}, f)
+	return r.ID, err
+}
+
+// Unregister ends what Register began.
+func (l *Link) Unregister(id int32) error {
+	_, err := l.call(message{Do: doUnregister, ID: id})
+	return err
+}
+
+// Unmount makes the broker end the mount.
+func (l *Link) Unmount() error {
+	_, err := l.call(message{Do: doUnmount})
+	return err
+}
+
+// Serving tells the broker that the server answers requests.
+func (l *Link) Serving(healthy, drain func()) error {
+	l.mu.Lock()
+	l.healthy, l.drain = healthy, drain
+	l.mu.Unlock()
+	_, err := l.call(message{Do: doServing})
+	return err
+}
+
+// PID returns the broker's process, 0 if it has ended.
+func (l *Link) PID() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.pid
+}

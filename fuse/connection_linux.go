@@ -1,0 +1,247 @@
+package fuse
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"log"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+
+	raw "github.com/hanwen/go-fuse/v2/fuse"
+	"github.com/paddlecloud/pfs/pfs"
+	"golang.org/x/sys/unix"
+)
+
+// maxWrite is the size of the largest requests.
+const maxWrite = 1 << 20
+
+// Connection is a mount in the kernel. It lasts while some process has its Device open, so a server
+// can take it over from another one that has died.
+type Connection struct {
+	// Dir is the mount point.
+	Dir string
+
+	// Device is the kernel's side, open for reading requests and writing answers.
+	Device *os.File
+
+	// Hello is the first request of the kernel. It was answered, but each server needs it.
+	Hello []byte
+
+	// UID and GID are those of the user who mounted.
+	UID, GID uint32
+
+	// State, if not nil, are two files that hold what a replacement of the server needs to know.
+	State []*os.File
+
+	// Broker, if not nil, is the process that has mounted.
+	Broker Broker
+
+	library *raw.Server // nil if Broker is not
+}
+
+// Connect mounts at the empty directory dir. The mount has no server yet: programs that use it wait.
+// A mount of this package whose server has died is replaced.
+func Connect(dir string, opts Options) (*Connection, error) {
+	dir, err := free(dir)
+	if err != nil {
+		return nil, err
+	}
+	fd := 0
+	if os.Geteuid() == 0 {
+		fd, err = mountDirectly(dir, opts)
+	} else {
+		fd, err = mountByHelper(dir, opts)
+	}
+	if err != nil {
+		return nil, pfs.Errorf("fuse.Connect", "", kindOf(err), "mount %s: %s", dir, strings.TrimSpace(err.Error()))
+	}
+	c := &Connection{Dir: dir, Device: os.NewFile(uintptr(fd), "/dev/fuse"), UID: uint32(os.Geteuid()), GID: uint32(os.Getegid())}
+	if err := c.greet(opts); err != nil {
+		c.Device.Close()
+		_ = unmount(dir, true)
+		return nil, pfs.Errorf("fuse.Connect", "", pfs.Other, "mount %s: %w", dir, err)
+	}
+	if e, ok := find(dir); ok {
+		// The default of the kernel is far too small for a store; only root may change it.
+		_ = os.WriteFile("/sys/class/bdi/"+e.device+"/read_ahead_kb", []byte(strconv.Itoa(readAhead)), 0o644)
+	}
+	return c, nil
+}
+
+// greet answers the first request of the kernel.
+func (c *Connection) greet(opts Options) error {
+	fd, err := unix.FcntlInt(c.Device.Fd(), unix.F_DUPFD_CLOEXEC, 0)
+	if err != nil {
+		return err
+	}
+	// A server of the library is used only for this, and for backing files.
+	c.library, err = raw.NewServer(raw.NewDefaultRawFileSystem(), "/dev/fd/"+strconv.Itoa(fd), libraryOptions(opts))
+	if err != nil {
+		syscall.Close(fd)
+		return err
+	}
+	var hello bytes.Buffer
+	if err := binary.Write(&hello, binary.NativeEndian, c.library.KernelSettings()); err != nil {
+		return err
+	}
+	c.Hello = hello.Bytes()
+	return nil
+}
+
+// libraryOptions are the options that the kernel and the library agree on.
+func libraryOptions(opts Options) *raw.MountOptions {
+	return &raw.MountOptions{
+		Name:                 subtype,
+		MaxWrite:             maxWrite,
+		MaxBackground:        64,
+		DisableSplice:        true, // gains nothing, and 1 MiB with a header is more than a pipe holds
+		IgnoreSecurityLabels: true,
+		EnableSymlinkCaching: true,
+		ExtraCapabilities:    raw.CAP_ATOMIC_O_TRUNC,
+		Logger:               log.New(logWriter{opts.Logger}, "", 0),
+	}
+}
+
+// mountOptions are the options of the mount for the kernel and for fusermount3.
+func mountOptions(opts Options) []string {
+	o := []string{fmt.Sprintf("max_read=%d", maxWrite)}
+	if !opts.Squash {
+		o = append(o, "default_permissions")
+	}
+	return o
+}
+
+// mountDirectly mounts as root, and returns the descriptor of the device.
+func mountDirectly(dir string, opts Options) (int, error) {
+	fd, err := syscall.Open("/dev/fuse", syscall.O_RDWR|syscall.O_CLOEXEC, 0)
+	if err != nil {
+		return 0, err
+	}
+	o := append(mountOptions(opts), fmt.Sprintf("fd=%d", fd), "rootmode=40000", "user_id=0", fmt.Sprintf("group_id=%d", os.Getegid()))
+	if !opts.Squash { // with Squash the kernel does not check who asks
+		o = append(o, "allow_other")
+	}
+	flags := uintptr(syscall.MS_NOSUID | syscall.MS_NODEV)
+	if opts.ReadOnly {
+		flags |= syscall.MS_RDONLY
+	}
+	if err := syscall.Mount(cmp.Or(opts.Source, subtype), dir, fsType, flags, strings.Join(o, ",")); err != nil {
+		syscall.Close(fd)
+		return 0, err
+	}
+	return fd, nil
+}
+
+// mountByHelper mounts with fusermount3, and returns the descriptor of the device.
+func mountByHelper(dir string, opts Options) (int, error) {
+	ends, err := syscall.Socketpair(syscall.AF_UNIX, syscall.SOCK_STREAM|syscall.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return 0, err
+	}
+	theirs := os.NewFile(uintptr(ends[1]), "fusermount3")
+	defer syscall.Close(ends[0])
+	o := append(mountOptions(opts), "subtype="+subtype, "fsname="+strings.NewReplacer(`\`, `\\`, ",", `\,`).Replace(cmp.Or(opts.Source, subtype)))
+	if opts.ReadOnly {
+		o = append(o, "ro")
+	}
+	helper := exec.Command("fusermount3", "-o", strings.Join(o, ","), "--", dir)
+	helper.Env = append(os.Environ(), "_FUSE_COMMFD=3")
+	helper.ExtraFiles = []*os.File{theirs}
+	said, err := helper.CombinedOutput()
+	theirs.Close()
+	if err != nil {
+		return 0, fmt.Errorf("%w: %s", err, said)
+	}
+	control := make([]byte, syscall.CmsgSpace(4))
+	_, n, _, _, err := syscall.Recvmsg(ends[0], make([]byte, 1), control, syscall.MSG_CMSG_CLOEXEC)
+	if err != nil {
+		return 0, err
+	}
+	messages, err := syscall.ParseSocketControlMessage(control[:n])
+	if err != nil || len(messages) != 1 {
+		return 0, errors.Join(errors.New("fusermount3 has sent no descriptor"), err)
+	}
+	fds, err := syscall.ParseUnixRights(&messages[0])
+	if err != nil || len(fds) != 1 {
+		return 0, errors.Join(errors.New("fusermount3 has sent no descriptor"), err)
+	}
+	return fds[0], nil
+}
+
+// Register lets the kernel read f, and returns the number for that. It needs the process that mounted,
+// root, and Linux 6.9.
+func (c *Connection) Register(f *os.File) (int32, error) {
+	if c.Broker != nil {
+		return c.Broker.Register(f)
+	}
+	id, errno := c.library.RegisterBackingFd(&raw.BackingMap{Fd: int32(f.Fd())})
+	if errno != 0 {
+		return 0, errno
+	}
+	return id, nil
+}
+
+// Unregister ends what Register began.
+func (c *Connection) Unregister(id int32) error {
+	if c.Broker != nil {
+		return c.Broker.Unregister(id)
+	}
+	if errno := c.library.UnregisterBackingFd(id); errno != 0 {
+		return errno
+	}
+	return nil
+}
+
+// Unmount ends the mount, also if it is in use: programs that use it then get errors.
+func (c *Connection) Unmount() error {
+	if c.Broker != nil {
+		if err := c.Broker.Unmount(); err == nil {
+			return nil
+		}
+	}
+	if err := unmount(c.Dir, false); err != nil {
+		return unmount(c.Dir, true)
+	}
+	return nil
+}
+
+// Ended reports whether the mount has ended for all programs.
+func (c *Connection) Ended() bool {
+	poll := []unix.PollFd{{Fd: int32(c.Device.Fd()), Events: unix.POLLIN}}
+	_, err := unix.Poll(poll, 0)
+	return err == nil && poll[0].Revents&unix.POLLERR != 0
+}
+
+// Abort ends a mount whose server does not answer. All programs that wait for it get errors.
+func (c *Connection) Abort() error {
+	if os.Geteuid() == 0 {
+		return syscall.Unmount(c.Dir, syscall.MNT_FORCE|syscall.MNT_DETACH)
+	}
+	return unmount(c.Dir, true) // the kernel ends the rest when the device is closed
+}
+
+// close closes the device after the mount has ended.
+func (c *Connection) close() {
+	c.Device.Close()
+	if c.library != nil {
+		c.library.Serve() // sees that the mount has ended, and closes its descriptor
+	}
+}
+
+// quietPoll makes the kernel ask for poll(2) now, which it does only once. The first poll must not come from
+// the poller of this process, which would wait for itself.
+func quietPoll(dir string) error {
+	fd, err := syscall.Open(filepath.Join(dir, ".go-fuse-epoll-hack"), syscall.O_RDONLY|syscall.O_CLOEXEC, 0)
+	if err != nil {
+		return err
+	}
+	_, _ = unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}, 0)
+	return syscall.Close(fd)
+}
