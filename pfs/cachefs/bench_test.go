@@ -7,14 +7,15 @@ import (
 	"testing"
 	"time"
 
+	"github.com/paddlecloud/pfs/internal/testbed"
 	"github.com/paddlecloud/pfs/pfs"
 	"github.com/paddlecloud/pfs/pfs/memfs"
 	"github.com/paddlecloud/pfs/pfs/pfstest"
 )
 
-// network is the store that the figures are for: 20 ms a request, 100 MB/s a stream, 500 MB/s in all.
+// network is the store that the figures are for.
 func network(fsys pfs.FileSystem) *slowStore {
-	return &slowStore{FileSystem: fsys, latency: 20 * time.Millisecond, stream: 100e6, total: 500e6}
+	return &slowStore{FileSystem: fsys, Network: testbed.SlowNetwork()}
 }
 
 // readAll reads an open file in steps of 128 KiB, as a kernel does, and compares it with want.

@@ -16,6 +16,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/paddlecloud/pfs/internal/testbed"
 	"github.com/paddlecloud/pfs/pfs"
 	"github.com/paddlecloud/pfs/pfs/digest"
 	"github.com/paddlecloud/pfs/pfs/memfs"
@@ -293,6 +294,59 @@ func TestWrongBytes(t *testing.T) {
 	}
 }
 
+// TestWrongBlockThatIsNotKept lets readers get a wrong block that cannot be written to the disk then. The
+// reader of the last block, and one who reads the right block later, get an error.
+func TestWrongBlockThatIsNotKept(t *testing.T) {
+	for _, again := range []bool{false, true} {
+		s := &slowStore{FileSystem: memfs.New(memfs.Options{})}
+		data := pfstest.Pattern(1, 3*blockSize)
+		pfstest.WriteFileWith(t, s.FileSystem, "/f", data, pfs.CommitOptions{Size: int64(len(data)), Digest: digest.Bytes(data)})
+		var wrong atomic.Bool
+		s.fault = func(_ context.Context, _ pfs.Path, p []byte, off int64) error {
+			if wrong.Load() {
+				p[0]++
+			}
+			return nil
+		}
+		c := newCache(t, s, nil)
+		f := open(t, c, "/f")
+		defer f.Close()
+		read := func(b int64) error { return f.e.readBlock(t.Context(), make([]byte, 10), b*blockSize, b) }
+
+		right := f.e.disk.data
+		unwritable, err := os.Open(right.Name())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer unwritable.Close()
+		wrong.Store(true)
+		f.e.disk.data = unwritable
+		if err := read(0); err != nil {
+			t.Errorf("the block that cannot be kept: %v", err)
+		}
+		waitIdle(c)
+		wrong.Store(false)
+		f.e.disk.data = right
+		c.dirs[0].mu.Lock()
+		c.dirs[0].again = time.Time{}
+		c.dirs[0].mu.Unlock()
+
+		if again {
+			_, err = f.ReadAt(t.Context(), make([]byte, 10), 0)
+		} else {
+			if err := read(1); err != nil {
+				t.Error(err)
+			}
+			err = read(2)
+		}
+		pfstest.WantKind(t, err, pfs.Integrity)
+		waitIdle(c)
+		g := open(t, c, "/f")
+		readAll(t, g, data)
+		g.Close()
+	}
+}
+
 // TestPrivate checks the modes and names in a cache directory.
 func TestPrivate(t *testing.T) {
 	s, data := newStore(t)
@@ -529,7 +583,7 @@ func TestScrub(t *testing.T) {
 func TestSharedFetch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, data := newStore(t)
-		s.latency = time.Second
+		s.Network = &testbed.Network{Latency: time.Second}
 		c := newCache(t, s, nil)
 		defer c.Close()
 		var work sync.WaitGroup
@@ -552,7 +606,7 @@ func TestSharedFetch(t *testing.T) {
 func TestReaderGivesUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, data := newStore(t)
-		s.latency = 10 * time.Second
+		s.Network = &testbed.Network{Latency: 10 * time.Second}
 		c := newCache(t, s, nil)
 		defer c.Close()
 		f := open(t, c, "/f")
@@ -572,7 +626,7 @@ func TestReaderGivesUp(t *testing.T) {
 // TestStalledRequest lets the store stall one of many requests: a second one is sent.
 func TestStalledRequest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := &slowStore{FileSystem: memfs.New(memfs.Options{}), latency: 20 * time.Millisecond}
+		s := &slowStore{FileSystem: memfs.New(memfs.Options{}), Network: &testbed.Network{Latency: 20 * time.Millisecond}}
 		data := pfstest.Pattern(1, 128*mib)
 		pfstest.WriteFile(t, s.FileSystem, "/f", data)
 		var stalled atomic.Bool
@@ -602,7 +656,7 @@ func TestStalledRequest(t *testing.T) {
 // closed.
 func TestReadingAhead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := &slowStore{FileSystem: memfs.New(memfs.Options{}), latency: 20 * time.Millisecond}
+		s := &slowStore{FileSystem: memfs.New(memfs.Options{}), Network: &testbed.Network{Latency: 20 * time.Millisecond}}
 		const size = 1024 * mib
 		pfstest.WriteFile(t, s.FileSystem, "/f", nil)
 		if err := pfs.SetAttr(t.Context(), s.FileSystem, "/f", pfs.AttrSize, pfs.Attrs{Size: size}); err != nil {
@@ -643,7 +697,7 @@ func TestReadingAhead(t *testing.T) {
 // TestDemandComesFirst reads one block of a second file while the first one is read ahead.
 func TestDemandComesFirst(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := &slowStore{FileSystem: memfs.New(memfs.Options{}), latency: time.Second}
+		s := &slowStore{FileSystem: memfs.New(memfs.Options{}), Network: &testbed.Network{Latency: time.Second}}
 		for _, name := range []pfs.Path{"/a", "/b"} {
 			pfstest.WriteFile(t, s.FileSystem, name, pfstest.Pattern(1, 64*mib))
 		}
@@ -672,7 +726,7 @@ func TestDemandComesFirst(t *testing.T) {
 func TestSiblings(t *testing.T) {
 	for _, byName := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
-			s := &slowStore{FileSystem: memfs.New(memfs.Options{}), latency: 20 * time.Millisecond}
+			s := &slowStore{FileSystem: memfs.New(memfs.Options{}), Network: &testbed.Network{Latency: 20 * time.Millisecond}}
 			for i := range 400 {
 				k := i
 				if byName {

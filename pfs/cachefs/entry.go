@@ -44,6 +44,7 @@ type entry struct {
 	early   int64            // running fetches whose blocks readers have already
 	damaged atomic.Int64     // how often all blocks together had not the digest of the file
 	fetches map[int64]*fetch
+	unkept  map[int64]pfs.LeafDigest // of blocks that readers have and the disk has not
 	src     *source
 }
 
@@ -91,16 +92,22 @@ func (e *entry) setState(b int64, state uint32) {
 	}
 }
 
-// finish compares the digest of a file whose blocks are all good with the store's. After it, such a
-// file is whole, or it is removed and the error is Integrity.
+// finish compares the digest of a file with the store's once the checksums of all blocks are known. If
+// it is wrong, the file is removed and the error is Integrity; else the file is whole if its blocks
+// are all good.
 func (e *entry) finish() error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if e.left.Load() > 0 || e.whole.Load() {
+	if e.unknown() > 0 || e.whole.Load() {
 		return nil
 	}
-	if err := e.checkDigest(e.sums...); err != nil {
+	sums := slices.Clone(e.sums)
+	for b, sum := range e.unkept {
+		sums[b] = sum
+	}
+	if err := e.checkDigest(sums...); err != nil {
 		e.damaged.Add(1)
+		clear(e.unkept)
 		for b := range e.states {
 			e.setState(int64(b), missing)
 			e.sums[b] = pfs.LeafDigest{}
@@ -109,6 +116,9 @@ func (e *entry) finish() error {
 			e.dir.fail(failed)
 		}
 		return err
+	}
+	if e.left.Load() > 0 {
+		return nil
 	}
 	if e.disk.head.boot != e.fs.boot {
 		if err := e.disk.checked(e.fs.boot); err != nil {

@@ -27,6 +27,8 @@ type fetch struct {
 	err    error         // once done is closed
 	early  bool          // counted in entry.early; guarded by entry.mu
 
+	sum pfs.LeafDigest // of the block; set before early is
+
 	mu    sync.Mutex // guards the following
 	buf   []byte
 	users int // of buf
@@ -120,6 +122,9 @@ func (e *entry) finished(f *fetch, b int64, err error) {
 	delete(e.fetches, b)
 	if f.early {
 		e.early--
+		if err != nil {
+			e.remember(b, f.sum)
+		}
 	}
 	f.err = err
 	e.mu.Unlock()
@@ -149,7 +154,7 @@ func (e *entry) checkWhole() error {
 		return nil
 	}
 	e.mu.Lock()
-	missing := e.left.Load()-e.early > 0 // the reader of the last one will wait
+	missing := e.unknown()-e.early > 0 // the reader of the last one will wait
 	e.mu.Unlock()
 	if missing {
 		return nil
@@ -262,7 +267,7 @@ func (e *entry) load(ctx context.Context, f *fetch, b int64, p priority) error {
 		q.answered(t)
 		sum := digest.Leaf(buf)
 		if err = e.checkOnly(sum); err == nil {
-			if e.mayPublish(f) {
+			if f.sum = sum; e.mayPublish(f) {
 				f.publish(buf)
 				defer f.release(e.fs)
 			} else {
@@ -302,16 +307,32 @@ func (e *entry) check(b int64) bool {
 func (e *entry) keep(b int64, sum pfs.LeafDigest) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
+	if read, ok := e.unkept[b]; ok && read != sum {
+		e.damaged.Add(1)
+	}
+	delete(e.unkept, b)
 	e.sums[b] = sum
 	e.setState(b, good)
 }
+
+// remember keeps the checksum of a block that readers have and the disk has not: the file is checked
+// with it. The caller holds e.mu.
+func (e *entry) remember(b int64, sum pfs.LeafDigest) {
+	if e.unkept == nil {
+		e.unkept = map[int64]pfs.LeafDigest{}
+	}
+	e.unkept[b] = sum
+}
+
+// unknown returns the number of blocks whose checksums are not known. The caller holds e.mu.
+func (e *entry) unknown() int64 { return e.left.Load() - int64(len(e.unkept)) }
 
 // mayPublish reports whether readers may have a block before the file is checked as a whole: all but
 // the last one.
 func (e *entry) mayPublish(f *fetch) bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	f.early = e.left.Load()-e.early > 1
+	f.early = e.unknown()-e.early > 1
 	if f.early {
 		e.early++
 	}

@@ -2,22 +2,16 @@ package cachefs
 
 import (
 	"context"
-	"sync"
 	"sync/atomic"
-	"time"
 
+	"github.com/paddlecloud/pfs/internal/testbed"
 	"github.com/paddlecloud/pfs/pfs"
 )
 
-// slowStore is a store behind a network: each request takes a while, a stream has a rate, and all
-// streams together have another.
+// slowStore is a store behind a network.
 type slowStore struct {
 	pfs.FileSystem
-	latency       time.Duration
-	stream, total float64 // bytes a second; 0 for no limit
-
-	mu   sync.Mutex
-	free time.Time // when the network is free
+	*testbed.Network
 
 	requests, running, most atomic.Int64
 	bytes                   atomic.Int64
@@ -33,38 +27,8 @@ func (s *slowStore) request(ctx context.Context, n int) error {
 		s.most.Store(now)
 	}
 	defer s.running.Add(-1)
-	sleep := func(d time.Duration) error {
-		t := time.NewTimer(d)
-		defer t.Stop()
-		select {
-		case <-t.C:
-			return nil
-		case <-ctx.Done():
-			return pfs.CheckContext(ctx, "slow", "")
-		}
-	}
-	if err := sleep(s.latency); err != nil || s.stream == 0 {
-		return err
-	}
-	const segment = 256 << 10
-	at := time.Now()
-	for ; n > 0; n -= segment {
-		k := float64(min(n, segment))
-		at = at.Add(time.Duration(k / s.stream * 1e9))
-		s.mu.Lock()
-		if now := time.Now(); s.free.Before(now) {
-			s.free = now
-		}
-		s.free = s.free.Add(time.Duration(k / s.total * 1e9))
-		if s.free.After(at) {
-			at = s.free
-		}
-		s.mu.Unlock()
-		if wait := time.Until(at); wait > 0 {
-			if err := sleep(wait); err != nil {
-				return err
-			}
-		}
+	if s.Network != nil && s.Wait(ctx, n) != nil {
+		return pfs.CheckContext(ctx, "slow", "")
 	}
 	return nil
 }
