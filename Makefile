@@ -9,11 +9,12 @@
 #              fuzz test, make faults, make soak
 # make lint    gofmt, go vet, staticcheck, go mod tidy
 # make fuzz    run every fuzz test for FUZZTIME
-# make bench   speed and memory compared with cp and rclone, then bench-fair, bench-data and bench-stores; results
-#              for docs/benchmarks.md
+# make bench   speed and memory compared with cp and rclone, then bench-fair, bench-data, bench-stores and
+#              bench-mount; results for docs/benchmarks.md
 # make bench-fair   the effect of one user at full load on another
 # make bench-data   records and conversion, compared with PaddlePaddle/recordio if RECORDIO_REFERENCE names a clone
 # make bench-stores   a real HDFS and CephFS, compared with the libraries, Hadoop's client and rclone
+# make bench-mount   the mount, compared with the native file system, rclone mount and ceph-fuse
 # make faults  200 random cuts, flips and kills; results for docs/faults.md
 # make faults-slow   faults of a real HDFS and CephFS that last for minutes; results for docs/faults.md
 # make soak    move 6 GiB in 20,000 files from disk to HDFS to CephFS to disk, with kills on the way
@@ -27,7 +28,7 @@ LDFLAGS := -X main.version=$(VERSION)
 TAGS ?= $(shell [ -e /usr/include/cephfs/libcephfs.h ] && [ -e /usr/include/rados/librados.h ] && echo ceph)
 FLAGS = -tags=$(TAGS)
 
-.PHONY: build demo test test-all compile install-and-build bench bench-fair bench-data bench-stores faults faults-slow soak fuzz lint cross testbed-install testbed-up testbed-down
+.PHONY: build demo test test-all compile install-and-build bench bench-fair bench-data bench-stores bench-mount faults faults-slow soak fuzz lint cross testbed-install testbed-up testbed-down
 .NOTPARALLEL:
 # paddlectl has no CephFS built in: it runs where libcephfs is missing, and starts in half the time.
 build:
@@ -54,7 +55,7 @@ test-all: compile lint cross
 	GOFLAGS=$(FLAGS) testdata/testbed/testbed.sh run testdata/slowest.sh $(GO) test -race -vet=off -timeout 120m ./...
 	$(MAKE) --no-print-directory faults soak
 
-ALL = ./... ./testdata/bench-data ./testdata/bench-fair
+ALL = ./... ./testdata/bench-data ./testdata/bench-fair ./testdata/bench-mount
 # The packages that differ without CephFS.
 TAGGED = $$(grep -rlE --include='*.go' '^//go:build !?ceph' . | xargs -n 1 dirname | sort -u)
 lint:
@@ -83,7 +84,7 @@ fuzz:
 
 bench: build
 	testdata/bench.sh
-	$(MAKE) --no-print-directory bench-fair bench-data bench-stores
+	$(MAKE) --no-print-directory bench-fair bench-data bench-stores bench-mount
 
 bench-fair: build
 	testdata/bench-fair.sh
@@ -93,6 +94,9 @@ bench-data: build
 
 bench-stores: build
 	TAGS=$(TAGS) testdata/bench-stores.sh
+
+bench-mount:
+	TAGS=$(TAGS) testdata/bench-mount.sh
 
 faults: build
 	$(GO) test -count=1 -timeout 60m -v -run 'TestFaults|TestToken' ./cmd/internal/faults -args -faults=200 -long=10240

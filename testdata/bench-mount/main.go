@@ -1,0 +1,214 @@
+//go:build linux
+
+// Command bench-mount measures the kernel mount beside the native file system, rclone mount and
+// ceph-fuse. The contenders of a row take turns, and medians and their ratios are printed as
+// tables for docs/benchmarks.md. Mounts are served by processes of their own. A row that fails is
+// named, and so is its error; the exit code is then 1.
+package main
+
+import (
+	"cmp"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"slices"
+	"strings"
+	"time"
+)
+
+func main() {
+	if len(os.Args) > 1 && os.Args[1] == "serve" {
+		fatal(serve(os.Args[2:]))
+		return
+	}
+	var b bench
+	only := flag.String("only", "", "only rows that match this regular expression")
+	flag.IntVar(&b.rounds, "rounds", 3, "turns that count for each contender")
+	flag.StringVar(&b.rclone, "rclone", "", "the program rclone; empty if there is none")
+	flag.StringVar(&b.stores, "stores", "", "a command that starts an HDFS and a CephFS and prints their addresses; empty for none")
+	keep := flag.String("dir", "", "the directory for files and caches, which is kept (default: a temporary one)")
+	flag.Parse()
+	var err error
+	if b.only, err = regexp.Compile(*only); err != nil {
+		fatal(err)
+	}
+	if b.dir = *keep; b.dir == "" {
+		b.dir, err = os.MkdirTemp("", "bench-mount.")
+		defer os.RemoveAll(b.dir)
+	} else {
+		err = os.MkdirAll(b.dir, 0o755)
+	}
+	if err == nil {
+		b.self, err = os.Executable()
+	}
+	if err != nil {
+		fatal(err)
+	}
+	if b.rclone == "" {
+		b.failed = append(b.failed, "rclone mount, which is missing")
+	}
+	fmt.Printf("%d processors, %s, Linux %s, %d turns; medians.\n", runtime.NumCPU(), strings.TrimPrefix(runtime.Version(), "go"), kernel(), b.rounds)
+	for _, part := range []func(*bench){warm, cold, writes, clusters, server} {
+		part(&b)
+		b.stopAll()
+	}
+	if len(b.failed) > 0 {
+		fmt.Printf("\nFAILED: %s\n", strings.Join(b.failed, ", "))
+		if *keep == "" {
+			os.RemoveAll(b.dir)
+		}
+		os.Exit(1)
+	}
+}
+
+func fatal(err error) {
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
+
+// bench is one run.
+type bench struct {
+	dir, self, rclone, stores string
+	only                      *regexp.Regexp
+	rounds                    int
+	failed                    []string
+	mounts                    []*mounted
+}
+
+// wants reports whether one of the rows is to be measured.
+func (b *bench) wants(rows ...string) bool { return slices.ContainsFunc(rows, b.only.MatchString) }
+
+// path returns the name of a file of this run.
+func (b *bench) path(elem ...string) string {
+	return filepath.Join(append([]string{b.dir}, elem...)...)
+}
+
+// fail notes that a row could not be measured.
+func (b *bench) fail(name string, err error) {
+	b.failed = append(b.failed, name)
+	fmt.Printf("| %s | FAILED: %s |\n", name, strings.Join(strings.Fields(err.Error()), " "))
+}
+
+// way is one contender of a row. do returns an amount a second, or seconds.
+type way struct {
+	name string
+	do   func(round int) (float64, error)
+}
+
+// row compares ways. The first is what the others are compared with, the second is the mount.
+type row struct {
+	name, unit string
+	goal       float64 // of the second against the first, or of unit if absolute
+	least      bool    // the unit is seconds: less is better
+	absolute   bool
+	rehearse   bool // a turn before the first one is not counted
+	ways       []way
+}
+
+// table prints the head of a table.
+func (b *bench) table(what string, columns ...string) {
+	fmt.Printf("\n| %s | %s | mount against %s | goal |\n|%s\n", what, strings.Join(columns, " | "), columns[0], strings.Repeat("---|", len(columns)+3))
+}
+
+// run measures a row and prints it.
+func (b *bench) run(r row) {
+	if !b.only.MatchString(r.name) {
+		return
+	}
+	got := make([][]float64, len(r.ways))
+	for round := range b.rounds + 1 {
+		if round == 0 && !r.rehearse {
+			continue
+		}
+		for i, w := range r.ways {
+			if w.do == nil {
+				continue
+			}
+			v, err := w.do(round)
+			if err != nil {
+				b.fail(r.name, fmt.Errorf("%s: %w", w.name, err))
+				return
+			}
+			if round > 0 {
+				got[i] = append(got[i], v)
+			}
+		}
+	}
+	line := fmt.Sprintf("| %s, %s |", r.name, r.unit)
+	medians := make([]float64, len(got))
+	for i, values := range got {
+		if len(values) == 0 {
+			line += " - |"
+			continue
+		}
+		slices.Sort(values)
+		medians[i] = values[len(values)/2]
+		line += fmt.Sprintf(" %s (%s to %s) |", number(medians[i]), number(values[0]), number(values[len(values)-1]))
+	}
+	value := medians[1] / medians[0]
+	if r.least {
+		value = medians[0] / medians[1]
+	}
+	shown := value
+	if r.absolute {
+		shown = medians[1]
+	}
+	verdict := ""
+	if r.goal > 0 {
+		met := shown >= r.goal
+		sign := ">="
+		if r.absolute && r.least {
+			met, sign = shown <= r.goal, "<="
+		}
+		verdict = fmt.Sprintf("%s %s%s", sign, number(r.goal), map[bool]string{false: ", missed"}[met])
+	}
+	if medians[0] == 0 {
+		fmt.Printf("%s - | %s |\n", line, verdict)
+		return
+	}
+	fmt.Printf("%s %.2f | %s |\n", line, value, verdict)
+}
+
+// number prints three digits.
+func number(v float64) string {
+	switch {
+	case v >= 100:
+		return fmt.Sprintf("%.0f", v)
+	case v >= 10:
+		return fmt.Sprintf("%.1f", v)
+	}
+	return fmt.Sprintf("%.2f", v)
+}
+
+// timed returns how long do takes, in seconds.
+func timed(do func() error) (float64, error) {
+	start := time.Now()
+	err := do()
+	return time.Since(start).Seconds(), err
+}
+
+// rate returns amount a second.
+func rate(amount float64, do func() error) (float64, error) {
+	s, err := timed(do)
+	return amount / s, err
+}
+
+func kernel() string {
+	out, _ := exec.Command("uname", "-r").Output()
+	return cmp.Or(strings.TrimSpace(string(out)), "?")
+}
+
+// flush writes what the kernel has to write, so that the next contender does not.
+func flush() error { return exec.Command("sync").Run() }
+
+// dropCaches empties the kernel's caches of files.
+func dropCaches() error {
+	return errors.Join(flush(), os.WriteFile("/proc/sys/vm/drop_caches", []byte("3"), 0))
+}
