@@ -318,6 +318,10 @@ func (s *server) GetXAttr(cancel <-chan struct{}, h *raw.InHeader, attr string, 
 	ctx, end := s.call(cancel, h)
 	defer end()
 	name, ok := s.path(s.tree.get(h.NodeId))
+	if ok && attr == warmXattr {
+		value, err := json.Marshal(s.warm(ctx, s.tree.get(h.NodeId), name))
+		return s.value(value, err, dest)
+	}
 	if !ok || !strings.HasPrefix(attr, pfs.XattrPrefix) {
 		return 0, raw.ENODATA
 	}

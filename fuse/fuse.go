@@ -88,6 +88,10 @@ type Options struct {
 	// Cache, if not nil, returns the Cache of the mount's Status.
 	Cache func() any
 
+	// Warm, if not nil, fetches part of the file name, whose attributes are info, into a cache, and returns what
+	// the function Warm returns.
+	Warm func(ctx context.Context, name pfs.Path, info pfs.Info) (any, error)
+
 	// Source is shown as the device of the mount.
 	Source string
 

@@ -185,3 +185,108 @@ func TestMetrics(t *testing.T) {
 		t.Errorf("another path: %d", code)
 	}
 }
+
+// run runs a command, and returns its exit code and what it printed.
+func run(t *testing.T, args ...string) (code int, stdout, stderr string) {
+	t.Helper()
+	cmd := exec.Command("pfs-agent", args...)
+	var out, errs strings.Builder
+	cmd.Stdout, cmd.Stderr = &out, &errs
+	if err := cmd.Run(); err != nil && cmd.ProcessState == nil {
+		t.Fatal(err)
+	}
+	return cmd.ProcessState.ExitCode(), out.String(), errs.String()
+}
+
+func TestWarm(t *testing.T) {
+	const mib = 1 << 20
+	files := map[string]string{"d/a": strings.Repeat("a", 9*mib), "d/b": "b", "d/e/c": "c", "empty": "", "z/big": strings.Repeat("z", 5*mib), "z/small": "z"}
+	a := mount(t, files, "--read-only", "--cache-dir", t.TempDir(), "--cache-size", "12M")
+	fetched := func() int64 {
+		t.Helper()
+		return int64(a.status(t).Cache.(map[string]any)["fetched_bytes"].(float64))
+	}
+	code, out, errs := run(t, "warm", "--json", filepath.Join(a.dir, "d"), filepath.Join(a.dir, "empty"))
+	if code != 0 || !strings.HasPrefix(out, `{"event":"summary","files":4,"bytes":9437186,"left_out":0,"failed":0,`) {
+		t.Errorf("%d %s %s", code, out, errs)
+	}
+	if n := fetched(); n != 9*mib+2 {
+		t.Errorf("%d bytes were fetched", n)
+	}
+	code, out, _ = run(t, "warm", filepath.Join(a.dir, "d"))
+	if code != 0 || out != "3 files are cached (9.0 MiB); 0 do not fit, 0 failed\n" || fetched() != 9*mib+2 {
+		t.Errorf("again: %d %s", code, out)
+	}
+	a.read(t, "d/a", files["d/a"])
+	if s := a.status(t).Cache.(map[string]any); s["missed_bytes"].(float64) != 0 || s["passed_bytes"].(float64) != 0 {
+		t.Errorf("a warm file was read from the store: %v", s)
+	}
+
+	for _, tt := range []struct {
+		code      int
+		args      []string
+		out, errs string
+	}{
+		{8, []string{"--json", a.dir}, `"event":"failed","path":"` + a.dir + `/z/big","error":`, "/z/big: no space left: it does not fit: the cache of 12 MiB is full"},
+		{3, []string{filepath.Join(a.dir, "none")}, "", "none: no such file"},
+		{8, []string{filepath.Join(a.dir, "none"), filepath.Join(a.dir, "d")}, "3 files", "none: no such file"},
+		{1, []string{filepath.Join(a.store, "d/b")}, "", "it is not in a mount"},
+		{2, nil, "", "PATH... is needed"},
+		{2, []string{"--epochs", "-", "x", "y"}, "", "takes one PATH"},
+		{3, []string{"--epochs", "/none"}, "", "/none"},
+	} {
+		code, out, errs := run(t, append([]string{"warm"}, tt.args...)...)
+		if code != tt.code || !strings.Contains(out, tt.out) || !strings.Contains(errs, tt.errs) {
+			t.Errorf("%q: %d\n%s\n%s\nwant %d, %q, %q", tt.args, code, out, errs, tt.code, tt.out, tt.errs)
+		}
+	}
+}
+
+// The order of a training is fetched ahead only by half of the cache.
+func TestWarmEpochs(t *testing.T) {
+	const mib = 1 << 20
+	files, order := map[string]string{}, ""
+	for _, name := range "abcdefgh" {
+		files[string(name)] = strings.Repeat(string(name), 3*mib)
+		order += string(name) + "\n"
+	}
+	a := mount(t, files, "--read-only", "--cache-dir", t.TempDir(), "--cache-size", "16M")
+	list := filepath.Join(t.TempDir(), "order")
+	if err := os.WriteFile(list, []byte(order+order), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command("pfs-agent", "warm", "--epochs", list, a.dir)
+	var said strings.Builder
+	cmd.Stdout, cmd.Stderr = &said, &said
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { cmd.Process.Kill() })
+	unread := func() float64 { return a.status(t).Cache.(map[string]any)["unread_bytes"].(float64) }
+	for end := time.Now().Add(20 * time.Second); unread() < 6*mib && time.Now().Before(end); {
+		time.Sleep(10 * time.Millisecond)
+	}
+	time.Sleep(300 * time.Millisecond) // it would go on now
+	if n := unread(); n != 6*mib {
+		t.Errorf("%v bytes are fetched ahead, of a cache of 16 MiB", n)
+	}
+	for range 2 {
+		for _, name := range "abcdefgh" {
+			a.read(t, string(name), files[string(name)])
+		}
+	}
+	ended := make(chan error)
+	go func() { ended <- cmd.Wait() }()
+	for running := true; running; { // what was fetched ahead of these reads is read now
+		select {
+		case err := <-ended:
+			if running = false; err != nil || !strings.HasPrefix(said.String(), "16 files are cached") {
+				t.Errorf("%v: %s", err, &said)
+			}
+		case <-time.After(20 * time.Millisecond):
+			for _, name := range "abcdefgh" {
+				a.read(t, string(name), files[string(name)])
+			}
+		}
+	}
+}

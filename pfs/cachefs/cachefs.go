@@ -74,6 +74,9 @@ type FS struct {
 	closed  bool
 	entries map[string]*entry
 	folders map[pfs.Path]*folder
+
+	unread      map[string]int64 // sizes of the files that Warm has fetched, until they are opened; by key
+	unreadBytes int64
 }
 
 type stats struct{ hit, missed, fetched, ahead, wasted, passed, hedged atomic.Int64 }
@@ -90,6 +93,7 @@ type Status struct {
 	Ahead   int64 `json:"ahead_blocks"`    // requested before a reader did
 	Wasted  int64 `json:"wasted_blocks"`   // of these, not read before their file was closed
 	Hedged  int64 `json:"hedged_requests"` // sent a second time
+	Unread  int64 `json:"unread_bytes"`    // of files that Warm has fetched and no program has opened since
 }
 
 // DirStatus describes one cache directory.
@@ -123,7 +127,7 @@ func New(fsys pfs.FileSystem, opts Options) (*FS, error) {
 	}
 	f := &FS{
 		below: fsys, opts: opts, boot: readBoot(), queue: newQueue(opts.Requests, opts.Memory),
-		buffers: make(chan []byte, opts.Memory/blockSize), entries: map[string]*entry{}, folders: map[pfs.Path]*folder{},
+		buffers: make(chan []byte, opts.Memory/blockSize), entries: map[string]*entry{}, folders: map[pfs.Path]*folder{}, unread: map[string]int64{},
 	}
 	_, f.batches = fsys.(pfs.BatchReader)
 	f.ctx, f.cancel = context.WithCancel(context.Background())
@@ -180,7 +184,7 @@ func (f *FS) closeDirs() {
 // Status returns what the cache holds and did since New.
 func (f *FS) Status() Status {
 	f.mu.Lock()
-	s := Status{Files: len(f.entries)}
+	s := Status{Files: len(f.entries), Unread: f.unreadBytes}
 	f.mu.Unlock()
 	s.Hit, s.Missed, s.Passed, s.Fetched = f.stats.hit.Load(), f.stats.missed.Load(), f.stats.passed.Load(), f.stats.fetched.Load()
 	s.Ahead, s.Wasted, s.Hedged = f.stats.ahead.Load(), f.stats.wasted.Load(), f.stats.hedged.Load()

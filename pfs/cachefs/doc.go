@@ -44,4 +44,5 @@
 //	fetch, batch              reading a block from the store; many small files at once
 //	queue, latency, memory    the order of requests; slow requests; the budget
 //	ahead, folder             reading ahead in a file, and in a directory
+//	warm                      fetching files before a program reads them
 package cachefs

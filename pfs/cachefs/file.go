@@ -24,6 +24,7 @@ type File struct {
 
 func (f *FS) newFile(ctx context.Context, e *entry, info pfs.Info) *File {
 	e.readers.Add(1)
+	f.unreadTake(e.key)
 	info.Name = e.name.Base()
 	if info.Size <= smallFile {
 		f.readFolder(ctx, e)

@@ -1,6 +1,7 @@
 package mounting
 
 import (
+	"context"
 	"errors"
 	"os"
 	"path/filepath"
@@ -61,6 +62,7 @@ func (o options) cached(store backends.Store, opts fuse.Options, user string) (b
 		return err
 	}
 	opts.Cache = func() any { return f.Status() }
+	opts.Warm = func(ctx context.Context, name pfs.Path, info pfs.Info) (any, error) { return f.Warm(ctx, name, info) }
 	return store, opts, nil
 }
 
