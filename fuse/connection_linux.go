@@ -49,7 +49,7 @@ type Connection struct {
 // Connect mounts at the empty directory dir. The mount has no server yet: programs that use it wait.
 // A mount of this package whose server has died is replaced.
 func Connect(dir string, opts Options) (*Connection, error) {
-	dir, err := free(dir)
+	dir, err := free(dir, opts)
 	if err != nil {
 		return nil, err
 	}

@@ -241,3 +241,35 @@ func TestImmutable(t *testing.T) {
 		}
 	}
 }
+
+// TestNested mounts a part of a mount again, in the mode for small files.
+func TestNested(t *testing.T) {
+	store := memfs.New(memfs.Options{})
+	pfstest.MustMkdir(t, store, "/public", "/public/set", "/home")
+	pfstest.WriteFile(t, store, "/public/set/f", []byte("small"))
+	pfstest.WriteFile(t, store, "/home/f", []byte("mine"))
+	outer := mount(t, store, Options{Source: "service"})
+	dir := outer + "/public/set"
+	inner := Options{Source: "service", Root: "/public/set", ReadOnly: true, OpenMode: NoOpen}
+	for _, wrong := range []Options{
+		{Source: "other", Root: inner.Root}, {Source: inner.Source, Root: "/public"}, {Source: inner.Source},
+	} {
+		_, err := Mount(t.Context(), store, dir, wrong)
+		pfstest.WantKind(t, err, pfs.NotEmpty)
+	}
+	m, err := Mount(t.Context(), store, dir, inner)
+	must(t, err)
+	defer m.Close()
+	if got, err := os.ReadFile(dir + "/f"); err != nil || string(got) != "small" {
+		t.Errorf("%q, %v", got, err)
+	}
+	if err := os.WriteFile(dir+"/f", nil, 0o644); !errors.Is(err, syscall.EROFS) {
+		t.Errorf("a write: %v", err)
+	}
+	must(t, os.WriteFile(outer+"/home/f", []byte("changed"), 0o644))
+	pfstest.WantKind(t, Unmount(outer), pfs.Unavailable)
+	must(t, Unmount(dir))
+	if got, err := os.ReadFile(dir + "/f"); err != nil || string(got) != "small" {
+		t.Errorf("without the inner mount: %q, %v", got, err)
+	}
+}

@@ -30,8 +30,9 @@ type Mounted struct {
 	done chan struct{}
 }
 
-// Mount shows fsys at the empty directory dir until it is unmounted. ctx holds values for all calls of
-// fsys; its end does not end the mount. A mount of this package whose server has died is replaced.
+// Mount shows fsys at dir until it is unmounted. dir is empty, or a directory of another mount that
+// shows the same. ctx holds values for all calls of fsys; its end does not end the mount. A mount of
+// this package whose server has died is replaced.
 // With Options.Broker, this server may be the replacement of one with the same file system and options;
 // programs that use the mount then notice nothing but a pause.
 func Mount(ctx context.Context, fsys pfs.FileSystem, dir string, opts Options) (*Mounted, error) {
@@ -173,7 +174,7 @@ func kindOf(err error) pfs.Kind {
 }
 
 // free returns the real name of dir, at which something can be mounted.
-func free(dir string) (string, error) {
+func free(dir string, opts Options) (string, error) {
 	const op = "fuse.Mount"
 	dir, err := real(dir)
 	if err != nil {
@@ -185,7 +186,7 @@ func free(dir string) (string, error) {
 			if err := unmount(dir, true); err != nil {
 				return "", err
 			}
-			return free(dir)
+			return free(dir, opts)
 		default:
 			return "", pfs.Errorf(op, "", pfs.Exist, "%s is mounted already (%s, from %s): paddlectl umount it first, or choose another directory", dir, st.State, st.Source)
 		}
@@ -194,7 +195,7 @@ func free(dir string) (string, error) {
 	if err == nil {
 		defer entries.Close()
 		var names []string
-		if names, err = entries.Readdirnames(1); len(names) > 0 {
+		if names, err = entries.Readdirnames(1); len(names) > 0 && !shows(dir, opts) {
 			return "", pfs.Errorf(op, "", pfs.NotEmpty, "mount point %s: a mount would hide what is in it; choose an empty directory", dir)
 		}
 	}
@@ -205,6 +206,22 @@ func free(dir string) (string, error) {
 		return "", pfs.Errorf(op, "", kindOf(err), "mount point: %w", err)
 	}
 	return dir, nil
+}
+
+// shows reports whether dir is a directory of another mount that shows the same as one with opts.
+func shows(dir string, opts Options) bool {
+	all, _ := mounts()
+	var outer entry
+	for _, e := range all { // later ones are above earlier ones
+		if len(e.dir) >= len(outer.dir) && (e.dir == "/" || dir == e.dir || strings.HasPrefix(dir, e.dir+"/")) {
+			outer = e
+		}
+	}
+	if outer.fsType != fsType || outer.source != opts.Source {
+		return false
+	}
+	root, err := pfs.CleanPath(outer.status().Root + strings.TrimPrefix(dir, outer.dir))
+	return err == nil && root == opts.Root
 }
 
 // real returns the absolute name of dir without symbolic links. It does not touch a mount at dir,
@@ -238,6 +255,12 @@ func Unmount(dir string) error {
 		return pfs.Errorf(op, "", pfs.NotExist, "nothing is mounted at %s", dir)
 	case e.fsType != fsType:
 		return pfs.Errorf(op, "", pfs.Invalid, "%s is a mount of type %s and not of this program", dir, e.fsType)
+	}
+	all, _ := mounts()
+	for _, other := range all {
+		if strings.HasPrefix(other.dir, dir+"/") {
+			return pfs.Errorf(op, "", pfs.Unavailable, "%s is in use: end the mount at %s first", dir, other.dir)
+		}
 	}
 	st := e.status()
 	if err := unmount(dir, st.State == dead); err != nil {
