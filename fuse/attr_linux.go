@@ -126,6 +126,7 @@ func (s *server) attributes(ctx context.Context, n *node, out *raw.AttrOut) raw.
 	if err != nil {
 		return s.status(err)
 	}
+	s.dropOld(n, info)
 	s.tree.mu.Lock()
 	defer s.tree.mu.Unlock()
 	out.SetTimeout(s.timeout(n.protection()))

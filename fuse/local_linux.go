@@ -280,6 +280,22 @@ func (u *unopened) forget(n *node) {
 	}
 }
 
+// dropOld drops the kernel's pages of n in a mount without opens if they are of another version than
+// info. The kernel sees only changes of size and time.
+func (s *server) dropOld(n *node, info pfs.Info) {
+	version := versionOf(info)
+	if s.opts.OpenMode != NoOpen || version == 0 || !info.IsRegular() {
+		return
+	}
+	s.tree.mu.Lock()
+	changed := n.version != 0 && n.version != version
+	n.version = version
+	s.tree.mu.Unlock()
+	if changed {
+		s.kernel.InodeNotify(n.num, 0, 0)
+	}
+}
+
 // readUnopened reads a file of a mount without opens.
 func (s *server) readUnopened(ctx context.Context, n *node, p []byte, off int64) (int, error) {
 	for try := 0; ; try++ {

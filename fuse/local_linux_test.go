@@ -273,3 +273,33 @@ func TestNested(t *testing.T) {
 		t.Errorf("without the inner mount: %q, %v", got, err)
 	}
 }
+
+// TestSameTime changes a file on the store so that its size and time stay the same.
+func TestSameTime(t *testing.T) {
+	for _, opts := range []Options{{}, {ReadOnly: true}, {ReadOnly: true, OpenMode: Passthrough}, {ReadOnly: true, OpenMode: NoOpen}} {
+		store := memfs.New(memfs.Options{})
+		pfstest.WriteFile(t, store, "/f", []byte("old"))
+		before := pfstest.MustStat(t, store, "/f")
+		opts.Timeout = 20 * time.Millisecond
+		var dir string
+		if opts.OpenMode == "" {
+			dir = mount(t, store, opts)
+		} else {
+			dir, _ = mountCached(t, store, opts)
+		}
+		for _, want := range []string{"old", "new"} {
+			h, err := pfs.OpenHandle(t.Context(), store, "/f", pfs.OpenWrite, 0)
+			must(t, err)
+			_, err = h.WriteAt(t.Context(), []byte(want), 0)
+			must(t, err)
+			must(t, h.SetAttr(t.Context(), pfs.AttrModTime, pfs.Attrs{ModTime: before.ModTime}))
+			must(t, h.Close(t.Context()))
+			time.Sleep(3 * opts.Timeout)
+			for range 2 {
+				if got, err := os.ReadFile(dir + "/f"); err != nil || string(got) != want {
+					t.Errorf("%+v: %q, %v; want %q", opts, got, err, want)
+				}
+			}
+		}
+	}
+}

@@ -44,6 +44,7 @@ func (s *server) found(out *raw.EntryOut, dir *node, base string, info pfs.Info)
 		s.linksKnown.Store(true)
 	}
 	n := s.tree.enter(dir, base, info)
+	s.dropOld(n, info)
 	s.entry(out, n, info)
 	return n
 }

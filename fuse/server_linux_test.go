@@ -373,6 +373,60 @@ func TestQuota(t *testing.T) {
 	}
 }
 
+// TestLocks: locks hold between the open files of a mount.
+func TestLocks(t *testing.T) {
+	dir := mount(t, memfs.New(memfs.Options{}), Options{})
+	const ofdSetLock = 37 // F_OFD_SETLK: as F_SETLK, but between open files and not between processes
+	for name, lock := range map[string]func(fd int) error{
+		"flock": func(fd int) error { return syscall.Flock(fd, syscall.LOCK_EX|syscall.LOCK_NB) },
+		"fcntl": func(fd int) error {
+			return syscall.FcntlFlock(uintptr(fd), ofdSetLock, &syscall.Flock_t{Type: syscall.F_WRLCK, Len: 10})
+		},
+	} {
+		a, err := os.Create(dir + "/" + name)
+		must(t, err)
+		b, err := os.OpenFile(dir+"/"+name, os.O_RDWR, 0)
+		must(t, err)
+		defer b.Close()
+		must(t, lock(int(a.Fd())))
+		if err := lock(int(b.Fd())); !errors.Is(err, syscall.EAGAIN) {
+			t.Errorf("%s of a locked file: %v", name, err)
+		}
+		must(t, a.Close())
+		must(t, lock(int(b.Fd())))
+	}
+}
+
+// asNobody runs a program as a user without rights.
+func asNobody(name string, args ...string) error {
+	cmd := exec.Command(name, args...)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}
+	return cmd.Run()
+}
+
+// TestOtherUsers: other users have the permissions of the store's modes, and none in a mount of a service.
+func TestOtherUsers(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("only root has rights to give up")
+	}
+	store, local := newLocal(t)
+	must(t, os.Chmod(local, 0o755))
+	must(t, os.WriteFile(local+"/all", []byte("x"), 0o644))
+	must(t, os.WriteFile(local+"/mine", []byte("x"), 0o600))
+	dir, service := mount(t, store, Options{}), mount(t, store, Options{Squash: true})
+	for d := filepath.Dir(dir); d != os.TempDir(); d = filepath.Dir(d) {
+		must(t, os.Chmod(d, 0o755))
+	}
+	if err := asNobody("cat", dir+"/all"); err != nil {
+		t.Errorf("a file for all: %v", err)
+	}
+	for _, name := range []string{dir + "/mine", service + "/all"} {
+		if err := asNobody("cat", name); err == nil {
+			t.Errorf("another user reads %s", name)
+		}
+	}
+}
+
 // TestInterrupt: a program that waits for a silent store can be ended.
 func TestInterrupt(t *testing.T) {
 	stat := make(chan struct{}, 10)

@@ -2,7 +2,9 @@ package cachefs
 
 import (
 	"os"
+	"os/exec"
 	"path/filepath"
+	"syscall"
 	"testing"
 	"time"
 
@@ -169,5 +171,39 @@ func TestSmallFilesOnDisk(t *testing.T) {
 				t.Errorf("%d files were removed, want 1", n)
 			}
 		})
+	}
+}
+
+// TestOtherUser: another user of the machine reads nothing in a cache directory.
+func TestOtherUser(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("only root has rights to give up")
+	}
+	s, data := newStore(t)
+	top := t.TempDir()
+	for d := top; d != os.TempDir(); d = filepath.Dir(d) {
+		if err := os.Chmod(d, 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	c := newCache(t, s, func(o *Options) { o.Dirs, o.Public = []string{top}, func(pfs.Path) bool { return true } })
+	f := open(t, c, "/f")
+	defer f.Close()
+	readAll(t, f, data)
+	waitIdle(c)
+	name := f.Local().Name()
+	for name != top {
+		cmd := exec.Command("cat", name)
+		if info, err := os.Stat(name); err == nil && info.IsDir() {
+			cmd = exec.Command("ls", name)
+		}
+		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}
+		if err := cmd.Run(); err == nil {
+			t.Errorf("another user reads %s", name)
+		}
+		name = filepath.Dir(name)
+	}
+	if err := exec.Command("cat", f.Local().Name()).Run(); err != nil {
+		t.Error(err)
 	}
 }
