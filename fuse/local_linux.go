@@ -292,7 +292,7 @@ func (s *server) dropOld(n *node, info pfs.Info) {
 	n.version = version
 	s.tree.mu.Unlock()
 	if changed {
-		s.kernel.InodeNotify(n.num, 0, 0)
+		s.device.inodeNotify(n.num, 0, 0)
 	}
 }
 

@@ -18,6 +18,7 @@ type message struct {
 	Source   string `json:"source,omitempty"`
 	ReadOnly bool   `json:"read_only,omitempty"`
 	Squash   bool   `json:"squash,omitempty"`
+	Root     string `json:"root,omitempty"`
 
 	// Of the answer to connect; Dir too. Its files are the device and the state.
 	UID   uint32 `json:"uid,omitempty"`
