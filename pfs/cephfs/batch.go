@@ -13,6 +13,7 @@ import (
 
 	"github.com/paddlecloud/pfs/pfs"
 	"github.com/paddlecloud/pfs/pfs/digest"
+	"github.com/paddlecloud/pfs/pfs/internal/posix"
 	"github.com/paddlecloud/pfs/pfs/internal/rules"
 )
 
@@ -213,7 +214,7 @@ func (b *batch) writeLarge(e pfs.BatchEntry) error {
 func (d *dir) lookAtTarget(base string, name pfs.Path, noReplace bool) error {
 	st, err := d.stat(base)
 	if err != nil {
-		return unlessMissing(err)
+		return posix.UnlessMissing(err)
 	}
 	return rules.Publish(batchOp, name, st.mode, noReplace)
 }
@@ -311,7 +312,7 @@ func (d *dir) named(files []*batchFile, errs []error) error {
 
 // letGo closes a published file and calls drop for it.
 func (d *dir) letGo(w *batchFile, drop func(in *cInode) error) error {
-	return unlessMissing(d.on(w.entry.Path.Base(), func(in *cInode, _ stat) error {
+	return posix.UnlessMissing(d.on(w.entry.Path.Base(), func(in *cInode, _ stat) error {
 		if err := w.close((*handle).close); err != nil {
 			return err
 		}
@@ -341,7 +342,7 @@ func (w *batchFile) close(do func(h *handle) error) error {
 func (b *batch) discard(w *batchFile) error {
 	temp := w.temp
 	return b.fs.change(context.WithoutCancel(b.ctx), batchOp, w.entry.Path, func(d *dir, _ string) error {
-		return unlessMissing(d.unlink(temp))
+		return posix.UnlessMissing(d.unlink(temp))
 	})
 }
 

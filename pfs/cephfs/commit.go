@@ -10,6 +10,7 @@ import (
 	"github.com/paddlecloud/pfs/internal/unixmode"
 	"github.com/paddlecloud/pfs/pfs"
 	"github.com/paddlecloud/pfs/pfs/digest"
+	"github.com/paddlecloud/pfs/pfs/internal/posix"
 )
 
 // Commit publishes the file. It sets length, mode, owner, time and stored digest, makes everything
@@ -231,7 +232,7 @@ func (w *staged) committedBefore(d *dir, base string, opts pfs.CommitOptions, ot
 		return pfs.Info{}, otherwise
 	}
 	if temp, err := d.stat(w.temp); err == nil && temp.same(w.from) {
-		if err := unlessMissing(d.unlink(w.temp)); err != nil {
+		if err := posix.UnlessMissing(d.unlink(w.temp)); err != nil {
 			return pfs.Info{}, err
 		}
 		if st, err = d.stat(base); err != nil {

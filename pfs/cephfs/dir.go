@@ -10,6 +10,7 @@ import (
 
 	"github.com/paddlecloud/pfs/pfs"
 	"github.com/paddlecloud/pfs/pfs/digest"
+	"github.com/paddlecloud/pfs/pfs/internal/posix"
 )
 
 // dir is an open directory: all that this package asks about names. A name is one element, or "."
@@ -247,7 +248,7 @@ func (d *dir) renameByLink(name string, to *dir, newName string) error {
 		after := d.with(d.c.undo())
 		if !pfs.ReservedName(name) {
 			if now, err := after.stat(name); err != nil || !now.same(st) {
-				return unlessMissing(err)
+				return posix.UnlessMissing(err)
 			}
 		}
 		return after.c.lib(func(m *cMount, p *cPerms) error { return unlink(m, d.in, name, p) })

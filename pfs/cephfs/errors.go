@@ -60,11 +60,3 @@ func fail(op string, name pfs.Path, err error) error {
 
 // missing reports whether err means that the name does not exist.
 func missing(err error) bool { return errors.Is(err, syscall.ENOENT) || errors.Is(err, pfs.NotExist) }
-
-// unlessMissing turns the error of a missing file into nil: for a removal that is success.
-func unlessMissing(err error) error {
-	if missing(err) {
-		return nil
-	}
-	return err
-}

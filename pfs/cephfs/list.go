@@ -8,6 +8,7 @@ import (
 	"strconv"
 
 	"github.com/paddlecloud/pfs/pfs"
+	"github.com/paddlecloud/pfs/pfs/internal/posix"
 )
 
 // List returns one page of dir in the store's order.
@@ -41,7 +42,7 @@ func (d *dir) addEntry(page *pfs.Page, parent pfs.Path, e entry, digests bool) e
 	if e.st.mode&fs.ModeSymlink != 0 {
 		var err error
 		if info.Target, err = d.readlink(e.name); err != nil {
-			return unlessMissing(err)
+			return posix.UnlessMissing(err)
 		}
 	}
 	if digests && e.st.mode.IsRegular() {
@@ -50,7 +51,7 @@ func (d *dir) addEntry(page *pfs.Page, parent pfs.Path, e entry, digests bool) e
 			return nil
 		})
 		if err != nil {
-			return unlessMissing(err)
+			return posix.UnlessMissing(err)
 		}
 	}
 	page.Entries = append(page.Entries, info)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/paddlecloud/pfs/pfs"
 	"github.com/paddlecloud/pfs/pfs/digest"
+	"github.com/paddlecloud/pfs/pfs/internal/posix"
 )
 
 // staged is an upload: an open temporary in the directory of its target.
@@ -119,7 +120,7 @@ func (w *staged) open(d *dir, op string, reopen bool) (h *handle, err error) {
 		case w.from.links > 1:
 			// A Commit with NoReplace died between its two steps: this is a published file.
 			h.drop()
-			if err := unlessMissing(d.unlink(w.temp)); err != nil {
+			if err := posix.UnlessMissing(d.unlink(w.temp)); err != nil {
 				return nil, err
 			}
 			continue
@@ -365,14 +366,14 @@ func (w *staged) discard(c *call, op string) error {
 	}
 	d, _, err := c.parent(w.name)
 	if err != nil {
-		return unlessMissing(err)
+		return posix.UnlessMissing(err)
 	}
 	defer d.Close()
 	st, err := d.stat(w.temp)
 	if err != nil || !st.same(w.from) {
-		return unlessMissing(err)
+		return posix.UnlessMissing(err)
 	}
-	return unlessMissing(d.unlink(w.temp))
+	return posix.UnlessMissing(d.unlink(w.temp))
 }
 
 // identity is the inode of a temporary: the same for all handles and mounts that write the file.

@@ -13,6 +13,7 @@ import (
 
 	"github.com/paddlecloud/pfs/internal/testbed"
 	"github.com/paddlecloud/pfs/pfs"
+	"github.com/paddlecloud/pfs/pfs/internal/posix"
 	"github.com/paddlecloud/pfs/pfs/pfstest"
 )
 
@@ -146,7 +147,7 @@ func (s *storm) names(dir pfs.Path) {
 		func() error { return errors.Join(s.f.WriteBatch(s.Context(), entries)...) },
 		func() error { return s.moved(s.f.Rename(s.Context(), dir, moved), moved) },
 		func() error { return s.hold(moved, entries) },
-		func() error { return unlessMissing(s.f.RemoveTree(s.Context(), moved)) },
+		func() error { return posix.UnlessMissing(s.f.RemoveTree(s.Context(), moved)) },
 		func() error { _, err := s.f.Stat(s.Context(), moved); return absent(err) },
 	} {
 		if err := s.again(step); err != nil {
@@ -189,5 +190,5 @@ func absent(err error) error {
 	if err == nil {
 		return errors.New("it is there, and was removed")
 	}
-	return unlessMissing(err)
+	return posix.UnlessMissing(err)
 }

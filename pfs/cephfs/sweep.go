@@ -8,6 +8,7 @@ import (
 
 	"github.com/paddlecloud/pfs/pfs"
 	"github.com/paddlecloud/pfs/pfs/digest"
+	"github.com/paddlecloud/pfs/pfs/internal/posix"
 )
 
 // Sweep removes the uploads below dir that were last written to longer than age ago, and
@@ -33,14 +34,13 @@ type sweep struct {
 // visit removes e from d if it is a temporary that is due, and reports whether the walk enters it.
 func (s *sweep) visit(d *dir, e entry) (enter bool, err error) {
 	switch {
-	case !pfs.IsTemp(e.name, e.st.mode) || !sweepable(e, s.before):
+	case !e.Hidden() || !sweepable(e, s.before):
 		return true, nil
 	case e.st.mode.IsDir():
-		r := remover{top: d}
-		return false, r.all(d, e)
+		return false, posix.NewRemover(emptied{d, d}).Tree(e)
 	}
 	if err := d.unlink(e.name); err != nil {
-		return false, unlessMissing(err)
+		return false, posix.UnlessMissing(err)
 	}
 	s.n++
 	s.bytes += e.st.size
@@ -52,7 +52,7 @@ func (s *sweep) visit(d *dir, e entry) (enter bool, err error) {
 // entries that are removed meanwhile.
 func (d *dir) walk(visit func(d *dir, e entry) (enter bool, err error), depth int) error {
 	for token := ""; ; {
-		page, next, err := d.entries(token, walkPage)
+		page, next, err := d.entries(token, posix.WalkPage)
 		if err != nil {
 			return err
 		}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/paddlecloud/pfs/pfs"
 	"github.com/paddlecloud/pfs/pfs/digest"
+	"github.com/paddlecloud/pfs/pfs/internal/posix"
 )
 
 // Commit publishes the file. It sets length, mode, time and stored digest, makes everything
@@ -225,7 +226,7 @@ func (w *staged) wasCommitted(op string, info pfs.Info) error {
 	if w.live(op) != nil {
 		return nil
 	}
-	return unlessMissing(w.dir.unlink(w.temp))
+	return posix.UnlessMissing(w.dir.unlink(w.temp))
 }
 
 // looksLike recognises a committed file where no digest could be stored: a file without one whose

@@ -1,14 +1,12 @@
 package localfs
 
 import (
-	"encoding/base64"
 	"errors"
 	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"runtime"
-	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -266,39 +264,13 @@ func (d *rootDir) capabilities() (pfs.Capabilities, error) {
 	return pfs.CanSetMode | pfs.CanSymlink | pfs.CanHardLink | pfs.CanSetOwner, nil
 }
 
-// entries returns the names sorted, so that the last one is a token that needs nothing from the
-// system. Each page reads the whole directory, in the memory of one page.
 func (d *rootDir) entries(token string, limit int) (names []string, next string, err error) {
-	last, err := base64.RawURLEncoding.DecodeString(token)
-	if err != nil {
-		return nil, "", posix.ErrToken
-	}
 	f, err := d.root.Open(".")
 	if err != nil {
 		return nil, "", err
 	}
 	defer f.Close()
-	more := false
-	for end := false; !end; {
-		some, err := f.Readdirnames(1024)
-		if end = err == io.EOF; err != nil && !end {
-			return nil, "", err
-		}
-		for _, name := range some {
-			if name > string(last) {
-				names = append(names, name)
-			}
-		}
-		if len(names) > limit+8192 || end {
-			slices.Sort(names)
-			more = more || len(names) > limit
-			names = names[:min(limit, len(names))]
-		}
-	}
-	if more {
-		next = base64.RawURLEncoding.EncodeToString([]byte(names[len(names)-1]))
-	}
-	return names, next, nil
+	return posix.SortedPage(token, limit, f.Readdirnames)
 }
 
 // sync makes the names durable where the system can open a directory for that.

@@ -82,10 +82,9 @@
 //	dir, dir_*, entries_linux, walk      the system calls on names: in open directories, or by paths; trees
 //	stat*, mark, xattr_unix, owner       what is known about a file, and stored with it
 //	open, list, access, attr,            one operation each, or two
-//	mkdir, rename, remove, removetree,
-//	handle, xattr, capabilities, link,
-//	digest, usage, space, copy,
-//	sweep
+//	mkdir, rename, remove, handle,
+//	xattr, capabilities, link, digest,
+//	usage, space, copy, sweep
 //	create, staged, lock, commit         uploads, from the temporary to its new name
 //	sparse                               holes, where zeros are written or copied
 //	batch                                many small files with one sync

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"io/fs"
-	"os"
 	"syscall"
 
 	"github.com/paddlecloud/pfs/pfs"
@@ -54,7 +53,7 @@ func fail(op string, name pfs.Path, err error) error {
 	if errors.As(err, &link) {
 		return pfs.E(op, absolute(link.rel), pfs.Symlink, nil)
 	}
-	return pfs.E(op, name, kindOf(err), cause(err))
+	return pfs.E(op, name, kindOf(err), posix.Cause(err))
 }
 
 // full adds to err, if the disk of d is full, how much name needs and how much is free.
@@ -76,20 +75,6 @@ func (f *FS) noSpace(op string, name pfs.Path, need int64, space pfs.Space) erro
 		cause.Disk = name.Parent()
 	}
 	return pfs.E(op, name, pfs.NoSpace, cause)
-}
-
-// cause returns the part of a system error that names no path: users must not learn where the root
-// is on the host.
-func cause(err error) error {
-	var path *fs.PathError
-	var link *os.LinkError
-	switch {
-	case errors.As(err, &path):
-		return cause(path.Err)
-	case errors.As(err, &link):
-		return cause(link.Err)
-	}
-	return err
 }
 
 // missing reports whether err means that the name does not exist.

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/paddlecloud/pfs/pfs"
+	"github.com/paddlecloud/pfs/pfs/internal/posix"
 	"github.com/paddlecloud/pfs/pfs/internal/rules"
 )
 
@@ -68,7 +69,7 @@ func New(dir string, opts Options) (*FS, error) {
 func newFS(path string, opts Options, open func(path string, follow bool) (dir, error)) (*FS, error) {
 	root, err := open(path, opts.FollowLinks)
 	if err != nil {
-		return nil, pfs.Errorf("localfs.New", "", kindOf(err), "directory %q: %w", path, cause(err))
+		return nil, pfs.Errorf("localfs.New", "", kindOf(err), "directory %q: %w", path, posix.Cause(err))
 	}
 	if opts.RecountEvery == 0 {
 		opts.RecountEvery = time.Hour
@@ -76,7 +77,7 @@ func newFS(path string, opts Options, open func(path string, follow bool) (dir, 
 	top, err := root.stat(".", false)
 	if err != nil {
 		root.Close()
-		return nil, pfs.Errorf("localfs.New", "", kindOf(err), "directory %q: %w", path, cause(err))
+		return nil, pfs.Errorf("localfs.New", "", kindOf(err), "directory %q: %w", path, posix.Cause(err))
 	}
 	f := &FS{opts: opts, root: root, dev: top.dev, births: top.born != 0, attrs: fileAttributes{}, sync: (*os.File).Sync}
 	if opts.NoSync {

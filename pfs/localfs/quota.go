@@ -13,6 +13,7 @@ import (
 	"github.com/paddlecloud/pfs/pfs"
 	"github.com/paddlecloud/pfs/pfs/digest"
 	"github.com/paddlecloud/pfs/pfs/internal/keylock"
+	"github.com/paddlecloud/pfs/pfs/internal/posix"
 )
 
 // limits is a quota, where 0 means no limit, or an amount that counts against one.
@@ -203,7 +204,7 @@ func (f *FS) SetQuota(ctx context.Context, name pfs.Path, maxBytes, maxFiles int
 		_, err := d.stat(quotaName, false)
 		isNew := missing(err)
 		if l == (limits{}) {
-			err = unlessMissing(d.unlink(quotaName))
+			err = posix.UnlessMissing(d.unlink(quotaName))
 		} else {
 			err = f.writeLimits(d, l)
 		}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/paddlecloud/pfs/pfs"
+	"github.com/paddlecloud/pfs/pfs/internal/posix"
 	"github.com/paddlecloud/pfs/pfs/pfstest"
 )
 
@@ -289,7 +290,7 @@ func TestRemoveTreeLeavesNothing(t *testing.T) {
 			f, w := watchStore(t, openTop)
 			for _, chain := range []string{"a", "b"} {
 				deep := w.path + "/d"
-				for range maxDepth + 1 {
+				for range posix.MaxDepth + 1 {
 					deep += "/" + chain
 				}
 				must(t, os.MkdirAll(deep, 0o755))
@@ -320,9 +321,9 @@ func TestRemoveTreeLeavesNothing(t *testing.T) {
 	}
 }
 
-// exchangeLast replaces the directory that is maxDepth levels of that name below dir by a link.
+// exchangeLast replaces the directory that is posix.MaxDepth levels of that name below dir by a link.
 func exchangeLast(dir, name string) error {
-	for range maxDepth {
+	for range posix.MaxDepth {
 		dir += "/" + name
 	}
 	if err := os.RemoveAll(dir); err != nil {

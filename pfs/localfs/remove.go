@@ -2,37 +2,42 @@ package localfs
 
 import (
 	"context"
-	"errors"
 
 	"github.com/paddlecloud/pfs/pfs"
+	"github.com/paddlecloud/pfs/pfs/internal/posix"
 )
-
-// removeTries limits how often Remove clears a directory in which temporaries keep appearing.
-const removeTries = 10
 
 // Remove removes the file, link or empty directory name. Temporaries in a directory are removed
 // with it.
 func (f *FS) Remove(ctx context.Context, name pfs.Path) error {
-	return f.removing(ctx, "localfs.Remove", name, func(r *remover, base string, st stat) error {
-		if st.mode.IsDir() {
-			return r.removeDir(base, st)
+	return f.removing(ctx, "localfs.Remove", name, func(d emptied, e child) error {
+		if e.IsDir() {
+			return posix.NewRemover(d).Directory(e)
 		}
-		return r.unlink(r.top, base)
+		return d.Unlink(e)
 	})
 }
 
-// removing begins a removal of name and calls do with the stat of name.
-func (f *FS) removing(ctx context.Context, op string, name pfs.Path, do func(r *remover, base string, st stat) error) error {
+// RemoveTree removes name and everything below it. It does not follow links.
+func (f *FS) RemoveTree(ctx context.Context, name pfs.Path) error {
+	return f.removing(ctx, "localfs.RemoveTree", name, func(d emptied, e child) error {
+		// Quotas in the tree may be gone even if only a part was removed.
+		defer f.quotas.forget(name)
+		return posix.NewRemover(d).Tree(e)
+	})
+}
+
+// removing begins a removal of name and calls do with it and its directory.
+func (f *FS) removing(ctx context.Context, op string, name pfs.Path, do func(d emptied, e child) error) error {
 	return f.change(ctx, op, name, func(p place, base string) error {
 		if name == pfs.Root {
 			return pfs.Errorf(op, name, pfs.Invalid, "the top directory cannot be removed")
 		}
 		st, err := p.dir.stat(base, false)
-		if err != nil {
-			return err
+		if err == nil {
+			err = do(emptied{ctx, f, op, p.dir, p}, child{base, st})
 		}
-		r := remover{ctx: ctx, f: f, op: op, top: p.dir, trees: p.trees}
-		if err := do(&r, base, st); err != nil {
+		if err != nil {
 			return err
 		}
 		if st.mode.IsDir() {
@@ -42,94 +47,101 @@ func (f *FS) removing(ctx context.Context, op string, name pfs.Path, do func(r *
 	})
 }
 
-// unlink removes the entry name of d, which is not a directory, and books it with its size at that
-// moment.
-func (r *remover) unlink(d dir, name string) error {
-	return r.f.holding(named{place{d, r.trees}, name}, "", func() error {
-		var st stat
-		if len(r.trees) > 0 {
+// emptied is an open directory whose entries are removed. Each removal is booked at once, so that a
+// running count of the tree can be compared with the totals.
+type emptied struct {
+	ctx context.Context
+	f   *FS
+	op  string
+	top dir // of the removal
+	place
+}
+
+// child is an entry of an emptied directory.
+type child struct {
+	name string
+	st   stat
+}
+
+func (e child) IsDir() bool  { return e.st.mode.IsDir() }
+func (e child) Hidden() bool { return hidden(e.name, e.st) }
+
+func (d emptied) Close() { d.dir.Close() }
+
+func (d emptied) Entries(token string, limit int) (page []child, next string, err error) {
+	if err := pfs.CheckContext(d.ctx, d.op, ""); err != nil {
+		return nil, "", err
+	}
+	names, next, err := d.dir.entries(token, limit)
+	for _, name := range names {
+		st, err := d.dir.stat(name, false)
+		if err == nil {
+			page = append(page, child{name, st})
+		} else if !missing(err) {
+			return nil, "", err
+		}
+	}
+	return page, next, err
+}
+
+func (d emptied) Enter(e child) (posix.Dir[child], error) {
+	sub, err := d.dir.open(e.name)
+	d.dir = sub
+	return d, err
+}
+
+// Unlink books e with its size at that moment.
+func (d emptied) Unlink(e child) error {
+	return d.f.holding(named{d.place, e.name}, "", func() error {
+		e.st = stat{}
+		if len(d.trees) > 0 {
 			var err error
-			if st, err = d.stat(name, false); err != nil {
+			if e.st, err = d.dir.stat(e.name, false); err != nil {
 				return err
 			}
 		}
-		if err := d.unlink(name); err != nil {
+		if err := d.dir.unlink(e.name); err != nil {
 			return err
 		}
-		r.book(name, st)
+		d.book(e)
 		return nil
 	})
 }
 
-// rmdir removes the empty directory name of d and books that.
-func (r *remover) rmdir(d dir, name string, st stat) error {
-	release, err := r.f.hold(named{place{d, r.trees}, name})
+func (d emptied) Rmdir(e child) error {
+	release, err := d.f.hold(named{d.place, e.name})
 	if err != nil {
 		return err
 	}
 	defer release()
-	if err := d.rmdir(name); err != nil {
+	if err := d.dir.rmdir(e.name); err != nil {
 		return err
 	}
-	r.book(name, st)
+	d.book(e)
 	return nil
 }
 
-// removeDir removes the directory base of top, which may hold only temporaries.
-func (r *remover) removeDir(base string, st stat) error {
-	for tries := 0; ; tries++ {
-		err := r.rmdir(r.top, base, st)
-		if err == nil {
-			return nil
-		}
-		if kind := kindOf(err); kind != pfs.NotEmpty && kind != pfs.Exist || tries == removeTries {
-			return err
-		}
-		if err := r.clear(base); err != nil {
-			return err
-		}
-	}
-}
-
-// clear removes the temporaries in the directory base of top, if it holds nothing else.
-func (r *remover) clear(base string) error {
-	sub, err := r.top.open(base)
+func (d emptied) Lift(e child) (child, error) {
+	release, err := d.f.hold(named{d.place, e.name})
 	if err != nil {
-		return err
+		return child{}, err
 	}
-	defer sub.Close()
-	if err := r.onlyHidden(sub); err != nil {
-		return err
+	defer release()
+	lifted := pfs.RemovedName()
+	if err := d.dir.rename(e.name, d.top, lifted, true); err != nil {
+		return child{}, err
 	}
-	err = r.empty(sub, 0, hidden)
-	return errors.Join(err, r.removeLifted())
+	d.book(e)
+	st, err := d.top.stat(lifted, false)
+	return child{lifted, st}, err
 }
 
-// onlyHidden returns NotEmpty if d has entries of users.
-func (r *remover) onlyHidden(d dir) error {
-	for token := ""; ; {
-		if err := pfs.CheckContext(r.ctx, r.op, ""); err != nil {
-			return err
-		}
-		names, next, err := d.entries(token, walkPage)
-		if err != nil {
-			return err
-		}
-		for _, name := range names {
-			if !pfs.ReservedName(name) {
-				return pfs.E(r.op, "", pfs.NotEmpty, nil)
-			}
-			st, err := d.stat(name, false)
-			if err == nil && !hidden(name, st) {
-				err = pfs.E(r.op, "", pfs.NotEmpty, nil)
-			}
-			if err := unlessMissing(err); err != nil {
-				return err
-			}
-		}
-		if next == "" {
-			return nil
-		}
-		token = next
+// book books the removal of e.
+func (d emptied) book(e child) {
+	switch {
+	case !e.Hidden():
+		book(d.trees, sumsOf(e.st).negated())
+	case isStaged(e.name, e.st) && !d.f.quotas.claimed(newTempID(e.name, e.st)):
+		book(d.trees, stagedSums(e.st).negated())
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/paddlecloud/pfs/pfs/internal/posix"
 	"github.com/paddlecloud/pfs/pfs/pfstest"
 	"golang.org/x/sys/unix"
 )
@@ -17,7 +18,7 @@ func TestRemoveTreeDescriptors(t *testing.T) {
 	var was unix.Rlimit
 	must(t, unix.Getrlimit(unix.RLIMIT_NOFILE, &was))
 	few := was
-	few.Cur = min(was.Cur, maxDepth+100)
+	few.Cur = min(was.Cur, posix.MaxDepth+100)
 	must(t, unix.Setrlimit(unix.RLIMIT_NOFILE, &few))
 	err := f.RemoveTree(t.Context(), "/d")
 	must(t, unix.Setrlimit(unix.RLIMIT_NOFILE, &was))

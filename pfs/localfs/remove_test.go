@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/paddlecloud/pfs/pfs"
+	"github.com/paddlecloud/pfs/pfs/internal/posix"
 	"github.com/paddlecloud/pfs/pfs/pfstest"
 )
 
@@ -18,7 +19,7 @@ func TestRemoveTreeDeep(t *testing.T) {
 	const name = "a-name-that-makes-a-path-long"
 	t.Chdir(dir)
 	levels := 0
-	for range 5 * maxDepth {
+	for range 5 * posix.MaxDepth {
 		must(t, os.Mkdir(name, 0o755))
 		must(t, os.WriteFile("file", nil, 0o600))
 		must(t, os.Chdir(name))

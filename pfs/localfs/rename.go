@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/paddlecloud/pfs/pfs"
+	"github.com/paddlecloud/pfs/pfs/internal/posix"
 	"github.com/paddlecloud/pfs/pfs/internal/rules"
 )
 
@@ -127,7 +128,7 @@ func (r rename) dropSecondName(d dir, base string) error {
 	if !r.taken || r.moved.links < 2 || !r.moved.same(r.replaced) {
 		return nil
 	}
-	return unlessMissing(d.unlink(base))
+	return posix.UnlessMissing(d.unlink(base))
 }
 
 // syncBoth makes a renaming durable.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/paddlecloud/pfs/pfs"
 	"github.com/paddlecloud/pfs/pfs/digest"
+	"github.com/paddlecloud/pfs/pfs/internal/posix"
 )
 
 // staged is an upload: an open temporary in the directory of its target.
@@ -193,7 +194,7 @@ func (w *staged) syncFile(op string) error {
 		return nil
 	}
 	lost := &pfs.Error{Op: op, Path: w.name, Kind: kindOf(err),
-		Err: fmt.Errorf("the disk did not accept the bytes: send them again: %w", cause(err))}
+		Err: fmt.Errorf("the disk did not accept the bytes: send them again: %w", posix.Cause(err))}
 	w.lost.Store(lost)
 	return lost
 }
@@ -241,7 +242,7 @@ func (w *staged) discard(op string) error {
 	if w.live(op) != nil {
 		return nil
 	}
-	return unlessMissing(w.dir.unlink(w.temp))
+	return posix.UnlessMissing(w.dir.unlink(w.temp))
 }
 
 // leave ends the claim with the last handle. The totals then include the kept bytes.

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/paddlecloud/pfs/pfs"
+	"github.com/paddlecloud/pfs/pfs/internal/posix"
 )
 
 // Sweep removes the uploads below dir that were last written to before age, and leftovers of a
@@ -72,10 +73,10 @@ func (s *sweep) staged(p place, temp string, st stat) error {
 	defer release()
 	now, err := p.dir.stat(temp, false)
 	if err != nil || !now.same(st) || now.touched().After(s.before) { // it was resumed
-		return unlessMissing(err)
+		return posix.UnlessMissing(err)
 	}
 	if err := p.dir.unlink(temp); err != nil {
-		return unlessMissing(err)
+		return posix.UnlessMissing(err)
 	}
 	s.n++
 	s.bytes += now.size
@@ -89,6 +90,6 @@ func (s *sweep) staged(p place, temp string, st stat) error {
 
 // tree finishes an interrupted RemoveTree.
 func (s *sweep) tree(p place, entry string) error {
-	r := remover{ctx: s.ctx, f: s.f, op: s.op, top: p.dir, trees: p.trees}
-	return r.removeAll(entry, stat{mode: fs.ModeDir})
+	d := emptied{s.ctx, s.f, s.op, p.dir, p}
+	return posix.NewRemover(d).Tree(child{entry, stat{mode: fs.ModeDir}})
 }

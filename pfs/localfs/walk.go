@@ -4,12 +4,12 @@ import (
 	"context"
 
 	"github.com/paddlecloud/pfs/pfs"
+	"github.com/paddlecloud/pfs/pfs/internal/posix"
 )
 
 const (
-	// walkPage is the number of names that a walk reads at once, fewNames that number while more
-	// than maxPending directories are pending.
-	walkPage   = 1024
+	// fewNames is the number of names that a walk reads at once while more than maxPending
+	// directories are pending, in place of posix.WalkPage.
 	fewNames   = 16
 	maxPending = 64 << 10
 
@@ -89,7 +89,7 @@ func (w *walker) page(ctx context.Context) error {
 	if l == nil {
 		return err
 	}
-	limit := walkPage
+	limit := posix.WalkPage
 	if w.pending > maxPending {
 		limit = fewNames
 	}

@@ -2,7 +2,13 @@
 package posix
 
 import (
+	"encoding/base64"
+	"errors"
 	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"slices"
 	"syscall"
 
 	"github.com/paddlecloud/pfs/pfs"
@@ -58,3 +64,52 @@ func ParseToken(token string, dir uint64) (off int64, err error) {
 
 // ErrToken reports a token of another directory.
 var ErrToken = pfs.Errorf("posix.List", "", pfs.Conflict, "the directory is another one than that of the token: list it from the start")
+
+// SortedPage returns at most limit names of a directory, sorted, and the token of the next page, ""
+// at the end. The token is the last name, so it needs nothing from the system. read returns the next
+// names of the directory, in any order, and io.EOF at the end. Each page reads the whole directory,
+// in the memory of one page.
+func SortedPage(token string, limit int, read func(n int) ([]string, error)) (names []string, next string, err error) {
+	last, err := base64.RawURLEncoding.DecodeString(token)
+	if err != nil {
+		return nil, "", ErrToken
+	}
+	more := false
+	for end := false; !end; {
+		some, err := read(1024)
+		if end = err == io.EOF || err == nil && len(some) == 0; err != nil && !end {
+			return nil, "", err
+		}
+		for _, name := range some {
+			if name > string(last) {
+				names = append(names, name)
+			}
+		}
+		if len(names) > limit+8192 || end {
+			slices.Sort(names)
+			more = more || len(names) > limit
+			names = names[:min(limit, len(names))]
+		}
+	}
+	if more {
+		next = base64.RawURLEncoding.EncodeToString([]byte(names[len(names)-1]))
+	}
+	return names, next, nil
+}
+
+// Cause returns the part of a system error that names no path: users must not learn where the root
+// is on the host.
+func Cause(err error) error {
+	var path *fs.PathError
+	var link *os.LinkError
+	var call *os.SyscallError
+	switch {
+	case errors.As(err, &path):
+		return Cause(path.Err)
+	case errors.As(err, &link):
+		return Cause(link.Err)
+	case errors.As(err, &call):
+		return Cause(call.Err)
+	}
+	return err
+}
