@@ -31,7 +31,7 @@ var allowed = map[string][]string{
 	// Stores never import each other.
 	"pfs/memfs":   {"pfs", "pfs/digest", "pfs/internal/rules"},
 	"pfs/localfs": {"pfs", "pfs/digest", "pfs/internal/keylock", "pfs/internal/posix", "pfs/internal/rules", "internal/unixmode"},
-	"pfs/aferofs": {"pfs", "pfs/digest"},
+	"pfs/aferofs": {"pfs", "pfs/digest", "pfs/internal/posix", "pfs/internal/rules"},
 	"pfs/cephfs":  {"pfs", "pfs/digest", "pfs/retry", "pfs/internal/keylock", "pfs/internal/posix", "pfs/internal/rules", "internal/unixmode"},
 	"pfs/hdfsfs":  {"pfs", "pfs/digest", "pfs/retry", "pfs/internal/rules"},
 

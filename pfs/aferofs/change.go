@@ -5,6 +5,7 @@ import (
 	"io/fs"
 
 	"github.com/paddlecloud/pfs/pfs"
+	"github.com/paddlecloud/pfs/pfs/internal/rules"
 )
 
 // Mkdir makes the directory name.
@@ -61,69 +62,74 @@ func (s *store) Remove(ctx context.Context, name pfs.Path) error {
 // empty removes the temporaries in dir if there is nothing else.
 func (s *store) empty(ctx context.Context, op string, dir pfs.Path) error {
 	var temps []string
-	err := s.eachName(ctx, op, dir, func(name string) error {
-		temp := nameOf(dir.Join(name))
-		fi, err := s.lstat(temp)
-		if err == nil && !isTemp(name, fi) {
-			return pfs.E(op, dir, pfs.NotEmpty, nil)
+	for token := ""; ; {
+		names, next, err := s.names(ctx, op, dir, token, pfs.MaxPage)
+		if err != nil {
+			return err
 		}
-		temps = append(temps, temp)
-		return fail(op, dir, err)
-	})
-	for _, temp := range temps {
-		if err == nil {
-			err = fail(op, dir, s.afs.Remove(temp))
+		for _, name := range names {
+			temp := nameOf(dir.Join(name))
+			fi, err := s.lstat(temp)
+			if err == nil && !isTemp(name, fi) {
+				return pfs.E(op, dir, pfs.NotEmpty, nil)
+			}
+			if err != nil {
+				return fail(op, dir, err)
+			}
+			temps = append(temps, temp)
+		}
+		if token = next; next == "" {
+			break
 		}
 	}
-	return err
+	for _, temp := range temps {
+		if err := s.afs.Remove(temp); err != nil {
+			return fail(op, dir, err)
+		}
+	}
+	return nil
 }
 
 // Rename gives oldName the name newName.
 func (s *store) Rename(ctx context.Context, oldName, newName pfs.Path) error {
-	return s.rename(ctx, "aferofs.Rename", oldName, newName, false)
+	return s.rename(ctx, rules.Rename{Op: "aferofs.Rename", From: oldName, To: newName})
 }
 
 // RenameExclusive is Rename that replaces nothing.
 func (s *store) RenameExclusive(ctx context.Context, oldName, newName pfs.Path) error {
-	return s.rename(ctx, "aferofs.RenameExclusive", oldName, newName, true)
+	return s.rename(ctx, rules.Rename{Op: "aferofs.RenameExclusive", From: oldName, To: newName, Exclusive: true})
 }
 
-func (s *store) rename(ctx context.Context, op string, oldName, newName pfs.Path, exclusive bool) error {
-	if err := begin(ctx, op, oldName); err != nil {
+func (s *store) rename(ctx context.Context, r rules.Rename) error {
+	if err := begin(ctx, r.Op, r.From); err != nil {
 		return err
 	}
-	if err := begin(ctx, op, newName); err != nil {
+	if err := begin(ctx, r.Op, r.To); err != nil {
 		return err
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	fi, err := s.find(op, oldName)
+	fi, err := s.find(r.Op, r.From)
 	if err != nil {
 		return err
 	}
-	if fi.IsDir() && newName != oldName && newName.Within(oldName) {
-		return pfs.Errorf(op, newName, pfs.Invalid, "a directory cannot be moved into itself")
-	}
-	old, err := s.taken(op, newName)
-	switch {
-	case err != nil:
-		return err
-	case old != nil && exclusive:
-		return pfs.E(op, newName, pfs.Exist, nil)
-	case oldName == newName:
-		return nil
-	case old != nil && old.IsDir():
-		return pfs.E(op, newName, pfs.Exist, nil)
-	case old != nil && fi.IsDir():
-		return pfs.E(op, newName, pfs.NotDir, nil)
-	}
-	if err := s.afs.Rename(nameOf(oldName), nameOf(newName)); err != nil {
-		return fail(op, oldName, err)
-	}
-	if err := s.syncDir(op, newName.Parent()); err != nil {
+	if done, err := r.Begin(fi.Mode()); done || err != nil {
 		return err
 	}
-	return s.syncDir(op, oldName.Parent())
+	old, err := s.taken(r.Op, r.To)
+	if err == nil && old != nil {
+		err = r.Replace(fi.Mode(), old.Mode())
+	}
+	if err == nil {
+		err = fail(r.Op, r.From, s.afs.Rename(nameOf(r.From), nameOf(r.To)))
+	}
+	if err == nil {
+		err = s.syncDir(r.Op, r.To.Parent())
+	}
+	if err == nil {
+		err = s.syncDir(r.Op, r.From.Parent())
+	}
+	return err
 }
 
 // SetAttr sets permission bits and times of name, which is not a link: afs would follow it.

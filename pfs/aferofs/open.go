@@ -3,10 +3,10 @@ package aferofs
 import (
 	"context"
 	"io"
-	"io/fs"
 	"sync"
 
 	"github.com/paddlecloud/pfs/pfs"
+	"github.com/paddlecloud/pfs/pfs/internal/rules"
 	"github.com/spf13/afero"
 )
 
@@ -19,14 +19,12 @@ func (s *store) Open(ctx context.Context, name pfs.Path) (pfs.File, error) {
 	}
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	fi, err := s.findOpenable(op, name)
-	switch {
-	case err != nil:
+	fi, err := s.find(op, name)
+	if err == nil {
+		err = rules.Open(op, name, fi.Mode())
+	}
+	if err != nil {
 		return nil, err
-	case fi.IsDir():
-		return nil, pfs.E(op, name, pfs.IsDir, nil)
-	case fi.Mode()&fs.ModeType != 0:
-		return nil, pfs.Errorf(op, name, pfs.Unsupported, "a device, pipe or socket, which has no content")
 	}
 	f, err := s.afs.Open(nameOf(name))
 	if err != nil {

@@ -1,6 +1,7 @@
 package aferofs
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io/fs"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/paddlecloud/pfs/pfs"
 	"github.com/paddlecloud/pfs/pfs/digest"
+	"github.com/paddlecloud/pfs/pfs/internal/rules"
 	"github.com/spf13/afero"
 )
 
@@ -36,10 +38,7 @@ func (s *store) Create(ctx context.Context, name pfs.Path, opts pfs.CreateOption
 	if err := s.checkPlace(op, name, false); err != nil {
 		return nil, err
 	}
-	id := opts.ID
-	if id == "" {
-		id = pfs.NewID()
-	}
+	id := cmp.Or(opts.ID, pfs.NewID())
 	w := &staged{s: s, name: name, id: id, temp: nameOf(name.Parent().Join(digest.StagedName(name.Base(), id)))}
 	fi, err := s.lstat(w.temp)
 	switch {
@@ -70,15 +69,10 @@ func (s *store) Create(ctx context.Context, name pfs.Path, opts pfs.CreateOption
 // exclusive, over nothing. The lock is held.
 func (s *store) checkPlace(op string, name pfs.Path, exclusive bool) error {
 	old, err := s.taken(op, name)
-	switch {
-	case err != nil:
-		return err
-	case old != nil && old.IsDir():
-		return pfs.E(op, name, pfs.IsDir, nil)
-	case old != nil && exclusive:
-		return pfs.E(op, name, pfs.Exist, nil)
+	if err == nil && old != nil {
+		err = rules.Publish(op, name, old.Mode(), exclusive)
 	}
-	return nil
+	return err
 }
 
 // staged is a handle of an upload.

@@ -46,10 +46,7 @@ func (s *FS) place(op string, name pfs.Path) (dir, old *node, err error) {
 	if name == pfs.Root {
 		return nil, nil, pfs.E(op, name, pfs.IsDir, nil)
 	}
-	if dir, err = s.parent(op, name); err != nil {
-		return nil, nil, err
-	}
-	if err := s.may(op, name.Parent(), dir, change); err != nil {
+	if dir, err = s.changeable(op, name); err != nil {
 		return nil, nil, err
 	}
 	old = s.child(dir, name.Base())

@@ -36,10 +36,7 @@ func (s *FS) remove(ctx context.Context, op string, name pfs.Path, allow func(*n
 	if err != nil {
 		return err
 	}
-	dir, err := s.parent(op, name)
-	if err == nil {
-		err = s.may(op, name.Parent(), dir, change)
-	}
+	dir, err := s.changeable(op, name)
 	if err != nil {
 		return err
 	}

@@ -4,21 +4,12 @@ import (
 	"context"
 
 	"github.com/paddlecloud/pfs/pfs"
+	"github.com/paddlecloud/pfs/pfs/internal/rules"
 )
 
 // Rename gives oldName the name newName.
 func (s *FS) Rename(ctx context.Context, oldName, newName pfs.Path) error {
-	return s.rename(ctx, "memfs.Rename", oldName, newName, func(n, old *node) error {
-		switch {
-		case old == nil || old == n:
-			return nil
-		case old.mode.IsDir():
-			return pfs.E("memfs.Rename", newName, pfs.Exist, nil)
-		case n.mode.IsDir():
-			return pfs.E("memfs.Rename", newName, pfs.NotDir, nil)
-		}
-		return nil
-	})
+	return s.rename(ctx, rules.Rename{Op: "memfs.Rename", From: oldName, To: newName})
 }
 
 // RenameExclusive is Rename, but replaces nothing.
@@ -26,58 +17,53 @@ func (s *FS) RenameExclusive(ctx context.Context, oldName, newName pfs.Path) err
 	if err := s.need("memfs.RenameExclusive", newName, pfs.CanRenameNew); err != nil {
 		return err
 	}
-	return s.rename(ctx, "memfs.RenameExclusive", oldName, newName, func(_, old *node) error {
-		if old != nil {
-			return pfs.E("memfs.RenameExclusive", newName, pfs.Exist, nil)
-		}
-		return nil
-	})
+	return s.rename(ctx, rules.Rename{Op: "memfs.RenameExclusive", From: oldName, To: newName, Exclusive: true})
 }
 
-// rename moves a node if allow, called with the node and the one at newName, does not object.
-func (s *FS) rename(ctx context.Context, op string, oldName, newName pfs.Path, allow func(n, old *node) error) error {
-	if err := begin(ctx, op, oldName); err != nil {
+func (s *FS) rename(ctx context.Context, r rules.Rename) error {
+	if err := begin(ctx, r.Op, r.From); err != nil {
 		return err
 	}
-	if err := begin(ctx, op, newName); err != nil {
+	if err := begin(ctx, r.Op, r.To); err != nil {
 		return err
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	n, err := s.find(op, oldName)
+	n, err := s.find(r.Op, r.From)
 	if err != nil {
 		return err
 	}
-	var from *node
-	if oldName != pfs.Root {
-		if from, err = s.parent(op, oldName); err == nil {
-			err = s.may(op, oldName.Parent(), from, change)
-		}
-		if err != nil {
+	if done, err := r.Begin(n.mode); done || err != nil {
+		return err
+	}
+	from, err := s.changeable(r.Op, r.From)
+	if err != nil {
+		return err
+	}
+	dir, err := s.changeable(r.Op, r.To)
+	if err != nil {
+		return err
+	}
+	if old := s.child(dir, r.To.Base()); old == n && !r.Exclusive {
+		return nil // two names of one file stay, as in POSIX
+	} else if old != nil {
+		if err := r.Replace(n.mode, old.mode); err != nil {
 			return err
 		}
 	}
-	if newName == pfs.Root {
-		return allow(n, s.root)
-	}
-	if newName.Within(oldName) && newName != oldName && n.mode.IsDir() {
-		return pfs.Errorf(op, newName, pfs.Invalid, "a directory cannot be moved into itself")
-	}
-	dir, err := s.parent(op, newName)
-	if err == nil {
-		err = s.may(op, newName.Parent(), dir, change)
-	}
-	if err != nil {
-		return err
-	}
-	old := s.child(dir, newName.Base())
-	if err := allow(n, old); err != nil || old == n {
-		return err // two names of one file stay, as in POSIX
-	}
 	if n.mode.IsDir() && s.can&pfs.CanRenameDir == 0 {
-		return pfs.Errorf(op, oldName, pfs.Unsupported, "directories are not renamed here")
+		return pfs.Errorf(r.Op, r.From, pfs.Unsupported, "directories are not renamed here")
 	}
-	return s.move(op, n, from, dir, oldName, newName)
+	return s.move(r.Op, n, from, dir, r.From, r.To)
+}
+
+// changeable returns the directory of name, in which the user may change names.
+func (s *FS) changeable(op string, name pfs.Path) (*node, error) {
+	dir, err := s.parent(op, name)
+	if err == nil {
+		err = s.may(op, name.Parent(), dir, change)
+	}
+	return dir, err
 }
 
 // move moves n from oldName in from to newName in dir, replacing an existing entry. It removes the
