@@ -19,7 +19,7 @@ var allowed = map[string][]string{
 	"pfs":        {},
 	"pfs/digest": {"pfs"},
 	"pfs/retry":  {"pfs"},
-	"pfs/auth":   {"pfs", "pfs/internal/fair"},
+	"pfs/auth":   {"pfs", "internal/lru", "pfs/internal/fair"},
 	"pfs/wire":   {"pfs", "internal/unixmode"},
 
 	"pfs/internal/fair":    {},
@@ -27,6 +27,7 @@ var allowed = map[string][]string{
 	"pfs/internal/posix":   {"pfs"},
 	"pfs/internal/rules":   {"pfs", "internal/unixmode"},
 	"internal/unixmode":    {},
+	"internal/lru":         {},
 
 	// Stores never import each other.
 	"pfs/memfs":   {"pfs", "pfs/digest", "pfs/internal/rules"},
@@ -59,7 +60,7 @@ var allowed = map[string][]string{
 	"internal/tempfile": {},
 	"internal/sorter":   {"internal/tempfile"},
 	"pfs/dataset": {"pfs", "pfs/digest", "pfs/transfer", "pfs/dataset/manifest", "pfs/dataset/payload", "pfs/dataset/recordfile",
-		"recordio", "recordio/convert", "shard", "split", "internal/sorter"},
+		"recordio", "recordio/convert", "shard", "split", "internal/lru", "internal/sorter"},
 	"pfs/dataset/recordfile": {"pfs", "internal/tempfile", "pfs/transfer", "recordio", "recordio/convert"},
 	"pfs/dataset/manifest":   {},
 	"pfs/dataset/payload":    {"recordio/convert"},

@@ -56,7 +56,7 @@
 //	hash, hasher                    passwords, and the limit of concurrent checks
 //	access, key                     access tokens, and the key that signs them
 //	refresh*                        refresh tokens, and the removal of ended ones
-//	limiter, lru                    failed logins, and the limit of counters
+//	limiter                         failed logins, and the limit of counters
 //	certificate, selfsigned         the certificate, given or made
 //	dir, file, lock, os_*           the directory, atomic replacement, locks
 package auth

@@ -6,6 +6,8 @@ import (
 	"net/netip"
 	"sync"
 	"time"
+
+	"github.com/paddlecloud/pfs/internal/lru"
 )
 
 // The parameters of the policy that the package documentation describes.
@@ -67,19 +69,19 @@ type limiter struct {
 	now func() time.Time
 
 	mu       sync.Mutex
-	counters *lru[counterKey, *counter]
+	counters *lru.Cache[counterKey, *counter]
 }
 
 func newLimiter(now func() time.Time) *limiter {
-	return &limiter{now: now, counters: newLRU[counterKey, *counter](maxCounters)}
+	return &limiter{now: now, counters: lru.New[counterKey](maxCounters, lru.One[*counter])}
 }
 
 // get returns the counter of key, or a new one.
 func (l *limiter) get(key counterKey) *counter {
-	c, ok := l.counters.get(key)
+	c, ok := l.counters.Get(key)
 	if !ok {
 		c = new(counter)
-		l.counters.add(key, c)
+		l.counters.Add(key, c)
 	}
 	return c
 }
@@ -102,7 +104,7 @@ func (l *limiter) begin(user, remote string) (*attempt, *RetryAfter) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	now := l.now()
-	if pair, ok := l.counters.get(pairKey); ok && pair.until.After(now) {
+	if pair, ok := l.counters.Get(pairKey); ok && pair.until.After(now) {
 		return nil, retryAfter(pair.until.Sub(now))
 	}
 	a := &attempt{

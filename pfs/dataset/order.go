@@ -2,12 +2,12 @@ package dataset
 
 import (
 	"cmp"
-	"container/list"
 	"context"
 	"iter"
 	"slices"
 	"sort"
 
+	"github.com/paddlecloud/pfs/internal/lru"
 	"github.com/paddlecloud/pfs/pfs/dataset/recordfile"
 	"github.com/paddlecloud/pfs/recordio"
 	"github.com/paddlecloud/pfs/shard"
@@ -26,19 +26,19 @@ type orderReader struct {
 	source map[string]recordfile.File // by the names that read gets
 	chunky bool                       // chunks are decoded whole and kept, because more of their records follow soon
 
-	files  map[string]*recordfile.Records
-	opened []string // names of files, the one used last at the end
-	chunks map[chunkID]*list.Element
-	recent *list.List // of *keptChunk, the one used last in front
-	bytes  int64      // of recent
+	files  *lru.Cache[string, *recordfile.Records]
+	chunks *lru.Cache[chunkID, *keptChunk]
 }
 
 func newOrderReader(source map[string]recordfile.File, chunky bool) *orderReader {
-	return &orderReader{source: source, chunky: chunky, files: map[string]*recordfile.Records{}, chunks: map[chunkID]*list.Element{}, recent: list.New()}
+	return &orderReader{
+		source: source, chunky: chunky,
+		files: lru.New[string](keptFiles, lru.One[*recordfile.Records]), chunks: lru.New[chunkID](keptBytes, (*keptChunk).size),
+	}
 }
 
 func (r *orderReader) close() {
-	for _, f := range r.files {
+	for f := range r.files.Values() {
 		f.Close() // only read from
 	}
 }
@@ -51,7 +51,6 @@ type chunkID struct {
 
 // keptChunk is a decoded chunk.
 type keptChunk struct {
-	id   chunkID
 	info recordio.ChunkInfo
 	data []byte
 	ends []int // of its records in data
@@ -96,22 +95,16 @@ func (r *orderReader) read(ctx context.Context, name string, numbers []int64, fn
 
 // file returns an open file by name.
 func (r *orderReader) file(ctx context.Context, name string) (*recordfile.Records, error) {
-	f, open := r.files[name]
-	if open {
-		i := slices.Index(r.opened, name)
-		r.opened = append(slices.Delete(r.opened, i, i+1), name)
+	if f, open := r.files.Get(name); open {
 		return f, nil
-	}
-	if len(r.opened) == keptFiles {
-		r.files[r.opened[0]].Close() // only read from
-		delete(r.files, r.opened[0])
-		r.opened = slices.Delete(r.opened, 0, 1)
 	}
 	f, err := recordfile.OpenRecords(ctx, r.source[name], recordio.OpenOptions{Parallelism: 1})
 	if err != nil {
 		return nil, err
 	}
-	r.files[name], r.opened = f, append(r.opened, name)
+	for _, old := range r.files.Add(name, f) {
+		old.Close() // only read from
+	}
 	return f, nil
 }
 
@@ -119,11 +112,10 @@ func (r *orderReader) file(ctx context.Context, name string) (*recordfile.Record
 func (r *orderReader) chunk(f *recordfile.Records, name string, n int64) (*keptChunk, error) {
 	all := f.Chunks()
 	id := chunkID{name, sort.Search(len(all), func(i int) bool { return all[i].First+all[i].Records > n })}
-	if e, kept := r.chunks[id]; kept {
-		r.recent.MoveToFront(e)
-		return e.Value.(*keptChunk), nil
+	if c, kept := r.chunks.Get(id); kept {
+		return c, nil
 	}
-	c := &keptChunk{id: id, info: all[id.chunk]}
+	c := &keptChunk{info: all[id.chunk]}
 	for rec, err := range f.Range(c.info.First, c.info.First+c.info.Records) {
 		if err != nil {
 			return nil, err
@@ -131,7 +123,7 @@ func (r *orderReader) chunk(f *recordfile.Records, name string, n int64) (*keptC
 		c.data = append(c.data, rec...)
 		c.ends = append(c.ends, len(c.data))
 	}
-	r.keep(c)
+	r.chunks.Add(id, c)
 	return c, nil
 }
 
@@ -139,17 +131,6 @@ func (r *orderReader) chunk(f *recordfile.Records, name string, n int64) (*keptC
 func (c *keptChunk) size() int64 {
 	const end = 8
 	return int64(cap(c.data)) + end*int64(cap(c.ends))
-}
-
-// keep adds c to the kept chunks, and drops those used longest ago.
-func (r *orderReader) keep(c *keptChunk) {
-	r.chunks[c.id] = r.recent.PushFront(c)
-	r.bytes += c.size()
-	for r.bytes > keptBytes && r.recent.Len() > 1 {
-		old := r.recent.Remove(r.recent.Back()).(*keptChunk)
-		delete(r.chunks, old.id)
-		r.bytes -= old.size()
-	}
 }
 
 // Limits of what is read at once in an order, in records and in bytes of them. The more, the fewer
