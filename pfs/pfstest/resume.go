@@ -88,24 +88,11 @@ var resumePromises = []promise{
 		e.wantGone("/f", someID)
 	}},
 	{says: "another instance finds a suspended upload", twice: true, check: func(e *env) {
-		w := e.create("/f", pfs.CreateOptions{ID: someID})
-		unit := w.Unit()
-		e.writeUnit(w, 0, unit)
-		e.ok(w.Suspend(e.ctx))
-		e.elsewhere()
-		WantAbsent(e, e.fs, "/f")
-		e.goOn(unit)
+		e.goOnElsewhere(func(w pfs.Staged) error { return w.Suspend(e.ctx) })
 	}},
 	// The upload is neither suspended nor closed, as when a process dies.
 	{says: "another instance finds an abandoned upload that was synced", twice: true, check: func(e *env) {
-		w, err := e.fs.Create(e.ctx, "/f", pfs.CreateOptions{ID: someID})
-		e.ok(err)
-		unit := w.Unit()
-		e.writeUnit(w, 0, unit)
-		e.ok(w.Sync(e.ctx))
-		e.elsewhere()
-		WantAbsent(e, e.fs, "/f")
-		e.goOn(unit)
+		e.goOnElsewhere(func(w pfs.Staged) error { return w.Sync(e.ctx) })
 	}},
 	{says: "another instance finds a published file", twice: true, check: func(e *env) {
 		MustMkdir(e, e.fs, "/dir")
@@ -118,6 +105,19 @@ var resumePromises = []promise{
 }
 
 const someID = "0123456789abcdefsomeid"
+
+// goOnElsewhere stages a unit of /f, leaves the upload, and resumes it in another instance.
+func (e *env) goOnElsewhere(leave func(pfs.Staged) error) {
+	e.Helper()
+	w, err := e.fs.Create(e.ctx, "/f", pfs.CreateOptions{ID: someID})
+	e.ok(err)
+	unit := w.Unit()
+	e.writeUnit(w, 0, unit)
+	e.ok(leave(w))
+	e.elsewhere()
+	WantAbsent(e, e.fs, "/f")
+	e.goOn(unit)
+}
 
 // goOn resumes the upload of /f whose first unit was staged, and ends it.
 func (e *env) goOn(unit int64) {

@@ -66,7 +66,7 @@
 //	noroom                           files that are skipped because smaller ones did not fit
 //	rehearsal                        a target that only checks changes, for a dry run
 //	inside                           a copy within one file system, such as a whole service
-//	copyfile, filecopy, commit       a copy of one file: its passes, its errors, its commit
+//	filecopy, commit                 a copy of one file: its passes, its errors, its commit
 //	send, leafbuffer,                one pass over the leaves of a file
 //	ordereddigests
 //	resume, journal                  finding the leaves that are already staged
