@@ -256,7 +256,7 @@ func TestLayerErrorPaths(t *testing.T) {
 		{sub.Rename(t.Context(), "/f", "/d"), pfs.Exist, "/d"},
 		{sub.Rename(t.Context(), "/f", "/link/new"), pfs.Symlink, "/link"},
 		{sub.Rename(t.Context(), "/link/x", "/new"), pfs.Symlink, "/link"},
-		{sub.Rename(t.Context(), "/d", "/d/new"), pfs.Invalid, "/d/new"},
+		{sub.Rename(t.Context(), "/d", "/d/new"), pfs.Invalid, "/d"},
 		{sub.Rename(t.Context(), "/missing", "/in/missing"), pfs.NotExist, "/missing"},
 		{sub.Rename(t.Context(), "/in/missing", "/missing"), pfs.NotExist, "/in/missing"},
 		{mux.Rename(t.Context(), "/p/missing", "/m/n/new"), pfs.NotExist, "/p/missing"},
