@@ -318,7 +318,7 @@ func TestWrongBlockThatIsNotKept(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer unwritable.Close()
+		unwritable.Close()
 		wrong.Store(true)
 		f.e.disk.data = unwritable
 		if err := read(0); err != nil {

@@ -223,8 +223,11 @@ func (k *disk) sum(b int64) (sum pfs.LeafDigest, err error) {
 
 // fill writes a block and then its checksum.
 func (k *disk) fill(b int64, p []byte, sum pfs.LeafDigest) error {
-	if _, err := k.data.WriteAt(p, b*blockSize); err != nil {
-		return err
+	// A large file would fill the page cache twice, and wait for its dirty pages.
+	if len(p) < blockSize || writeDirect(k.data, p, b*blockSize) != nil {
+		if _, err := k.data.WriteAt(p, b*blockSize); err != nil {
+			return err
+		}
 	}
 	if k.index == nil {
 		return k.setAttr(sum)

@@ -1,6 +1,7 @@
 package cachefs
 
 import (
+	"fmt"
 	"os"
 	"syscall"
 	"time"
@@ -64,6 +65,17 @@ func removeAttr(f *os.File) error {
 		return err
 	}
 	return nil
+}
+
+// writeDirect writes past the page cache, where the file system can do that.
+func writeDirect(f *os.File, p []byte, off int64) error {
+	direct, err := os.OpenFile(fmt.Sprintf("/proc/self/fd/%d", f.Fd()), os.O_WRONLY|unix.O_DIRECT, 0)
+	if err != nil {
+		return err
+	}
+	defer direct.Close()
+	_, err = direct.WriteAt(p, off)
+	return err
 }
 
 // blocksOf returns the bytes that a file takes on the disk.
