@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"strings"
 	"time"
 
 	"github.com/paddlecloud/pfs/pfs"
@@ -321,9 +320,4 @@ func server(b *bench) {
 		return
 	}
 	fmt.Printf("%s: %.0f MiB, at most %.0f MiB (goal: 256 MiB).\n", name, now, most)
-}
-
-// clusters measures a real HDFS and a real CephFS.
-func clusters(b *bench) {
-	_ = strings.Fields
 }
