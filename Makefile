@@ -1,9 +1,10 @@
 # make build   build the programs into bin/
+# make image   container images without a container engine: bin/pfs.tar, and bin/pfs-ceph.tar if libcephfs is installed
 # make demo    the main workflow on a fresh machine: build, serve, upload, resume, download
 # make test    the tests that must pass before a change lands, in 10 minutes on two cores: lint, all packages, and
-#              on real clusters of HDFS and CephFS each store's contract and one fault of each class, and programs
-#              that check file systems on mounts. On Debian, root installs missing packages for them; elsewhere
-#              make test uses the installed ones
+#              on real clusters of HDFS and CephFS each store's contract and one fault of each class, programs
+#              that check file systems on mounts, and pods of a real Kubernetes. On Debian, root installs missing
+#              packages for them; elsewhere make test uses the installed ones. Kubernetes is compiled once: 7 minutes
 # make test-all   before a release: every test under the race detector, including those that make test skips
 #              (testing.Short), builds for other systems, all variants of stores, slow faults, 3,000 inputs for each
 #              fuzz test, make faults, make soak
@@ -28,12 +29,20 @@ LDFLAGS := -X main.version=$(VERSION)
 TAGS ?= $(shell [ -e /usr/include/cephfs/libcephfs.h ] && [ -e /usr/include/rados/librados.h ] && echo ceph)
 FLAGS = -tags=$(TAGS)
 
-.PHONY: build demo test test-all compile install-and-build bench bench-fair bench-data bench-stores bench-mount faults faults-slow soak fuzz lint cross testbed-install testbed-up testbed-down
+.PHONY: build image demo test test-all compile install-and-build bench bench-fair bench-data bench-stores bench-mount faults faults-slow soak fuzz lint cross testbed-install testbed-up testbed-down
 .NOTPARALLEL:
 # paddlectl has no CephFS built in: it runs where libcephfs is missing, and starts in half the time.
 build:
 	$(GO) build $(FLAGS) -trimpath -ldflags '$(LDFLAGS)' -o bin/ ./cmd/pfsd ./cmd/pfs-agent
 	$(GO) build -trimpath -ldflags '$(LDFLAGS)' -o bin/ ./cmd/paddlectl
+
+# The programs of bin/image are static; those of bin/image-ceph need the libraries of this machine.
+image:
+	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '$(LDFLAGS)' -o bin/image/ ./cmd/pfs-agent ./cmd/pfsd ./cmd/paddlectl
+	$(GO) run ./deploy/image -o bin/pfs.tar -name $(IMAGE):$(VERSION) bin/image/pfs-agent bin/image/pfsd bin/image/paddlectl
+	[ -z "$(TAGS)" ] || { $(GO) build $(FLAGS) -trimpath -ldflags '$(LDFLAGS)' -o bin/image-ceph/ ./cmd/pfs-agent ./cmd/pfsd ./cmd/paddlectl && \
+	  $(GO) run ./deploy/image -o bin/pfs-ceph.tar -name $(IMAGE):$(VERSION)-ceph -libraries bin/image-ceph/pfs-agent bin/image-ceph/pfsd bin/image-ceph/paddlectl; }
+IMAGE ?= docker.io/paddlecloud/pfs
 
 demo: build
 	testdata/demo.sh
@@ -55,7 +64,7 @@ test-all: compile lint cross
 	GOFLAGS=$(FLAGS) testdata/testbed/testbed.sh run testdata/slowest.sh $(GO) test -race -vet=off -timeout 120m ./...
 	$(MAKE) --no-print-directory faults soak
 
-ALL = ./... ./testdata/bench-data ./testdata/bench-fair ./testdata/bench-mount
+ALL = ./... ./testdata/bench-data ./testdata/bench-fair ./testdata/bench-mount ./deploy/testdata/trainer
 # The packages that differ without CephFS.
 TAGGED = $$(grep -rlE --include='*.go' '^//go:build !?ceph' . | xargs -n 1 dirname | sort -u)
 lint:

@@ -8,6 +8,7 @@ require (
 	github.com/bmatcuk/doublestar/v4 v4.10.4
 	github.com/ceph/go-ceph v0.41.0
 	github.com/colinmarc/hdfs/v2 v2.4.0
+	github.com/container-storage-interface/spec v1.12.0
 	github.com/golang-jwt/jwt/v5 v5.3.1
 	github.com/golang/snappy v1.0.0
 	github.com/hanwen/go-fuse/v2 v2.12.1
@@ -27,7 +28,9 @@ require (
 	golang.org/x/term v0.47.0
 	golang.org/x/text v0.43.0
 	golang.org/x/time v0.16.0
+	google.golang.org/grpc v1.82.0
 	google.golang.org/protobuf v1.36.12
+	k8s.io/kubelet v0.36.3
 )
 
 require (
@@ -59,6 +62,7 @@ require (
 	golang.org/x/mod v0.41.0 // indirect
 	golang.org/x/net v0.60.0 // indirect
 	golang.org/x/tools v0.51.0 // indirect
+	google.golang.org/genproto/googleapis/rpc v0.0.0-20260414002931-afd174a4e478 // indirect
 	honnef.co/go/tools v0.8.2 // indirect
 )
 

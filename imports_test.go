@@ -81,7 +81,9 @@ var allowed = map[string][]string{
 	"cmd/paddlectl/internal/copying":  {"pfs", "pfs/retry", "pfs/transfer", "cmd/internal/cliargs", "cmd/internal/cliio", "cmd/internal/app", "internal/sorter"},
 	"cmd/paddlectl/internal/datafile": {"pfs", "pfs/dataset", "pfs/dataset/payload", "pfs/dataset/recordfile", "pfs/transfer", "recordio", "cmd/internal/cliargs", "cmd/internal/cliio", "cmd/internal/app", "cmd/paddlectl/internal/copying", "internal/tempfile"},
 	"cmd/paddlectl":                   {"cmd/internal/app", "cmd/internal/mounting", "cmd/paddlectl/config", "cmd/paddlectl/dataset", "cmd/paddlectl/files", "cmd/paddlectl/help", "cmd/paddlectl/recordio"},
-	"cmd/pfs-agent":                   {"cmd/internal/app", "cmd/internal/cliargs", "cmd/internal/mounting", "pfs/cachefs"},
+	"cmd/pfs-agent/csi":               {"pfs", "fuse"},
+	"deploy/image":                    {},
+	"cmd/pfs-agent":                   {"cmd/pfs-agent/csi", "cmd/internal/app", "cmd/internal/cliargs", "cmd/internal/mounting", "pfs/cachefs"},
 	"cmd/internal/mounting":           {"pfs", "fuse", "pfs/cachefs", "pfs/dataset/manifest", "cmd/internal/backends", "cmd/internal/cliargs", "cmd/internal/cliio", "cmd/internal/app"},
 	"cmd/paddlectl/config":            {"pfs", "pfs/client", "cmd/internal/cliargs", "cmd/internal/cliio", "cmd/internal/config", "cmd/internal/app"},
 	"cmd/paddlectl/dataset":           {"pfs", "pfs/dataset", "pfs/dataset/manifest", "pfs/dataset/payload", "pfs/dataset/recordfile", "pfs/transfer", "recordio", "recordio/convert", "shard", "split", "cmd/internal/cliargs", "cmd/internal/cliio", "cmd/internal/app", "cmd/paddlectl/internal/copying", "cmd/paddlectl/internal/datafile"},
@@ -120,6 +122,11 @@ var modules = map[string][]string{
 	"github.com/golang/snappy":       {"recordio"},
 	"github.com/klauspost/compress":  {"recordio", "recordio/convert"},
 	"golang.org/x/text":              {"pfs/auth", "recordio/convert", "cmd/internal/cliio"},
+
+	// The interface between Kubernetes and plugins.
+	"github.com/container-storage-interface/spec": {"cmd/pfs-agent/csi"},
+	"google.golang.org/grpc":                      {"cmd/pfs-agent/csi"},
+	"k8s.io/kubelet":                              {"cmd/pfs-agent/csi"},
 
 	"github.com/rogpeppe/go-internal": {"cmd/internal/config"},
 	"github.com/urfave/cli/v2": {"cmd/internal/cliargs", "cmd/pfsd", "cmd/pfs-agent",

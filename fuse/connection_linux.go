@@ -125,7 +125,7 @@ func mountDirectly(dir string, opts Options) (int, error) {
 		return 0, err
 	}
 	o := append(mountOptions(opts), fmt.Sprintf("fd=%d", fd), "rootmode=40000", "user_id=0", fmt.Sprintf("group_id=%d", os.Getegid()))
-	if !opts.Squash { // with Squash the kernel does not check who asks
+	if !opts.Squash || opts.Owner != nil { // with Squash the kernel does not check who asks
 		o = append(o, "allow_other")
 	}
 	flags := uintptr(syscall.MS_NOSUID | syscall.MS_NODEV)

@@ -82,6 +82,10 @@ type Options struct {
 	// belong to whoever makes them.
 	Squash bool
 
+	// Owner, if not nil, is whom Squash shows files as owned by, in place of the user who mounts, and lets all users of
+	// the machine in: for the mount of a container. Only root can give it.
+	Owner *Owner
+
 	// OpenMode is the wanted mode; empty means PageCache. Status has the one in use.
 	OpenMode string
 
@@ -108,6 +112,9 @@ type LocalFile interface {
 	// until the LocalFile is closed.
 	Local() *os.File
 }
+
+// Owner is a user and a group.
+type Owner struct{ UID, GID uint32 }
 
 // Status describes a mount.
 type Status struct {

@@ -87,6 +87,9 @@ func serve(ctx context.Context, fsys pfs.FileSystem, c *Connection, opts Options
 		self:   raw.Owner{Uid: c.UID, Gid: c.GID},
 		asRoot: os.Geteuid() == 0 && !opts.Squash,
 	}
+	if o := opts.Owner; o != nil {
+		s.self = raw.Owner{Uid: o.UID, Gid: o.GID}
+	}
 	s.unopened.files = map[*node]*unopenedFile{}
 	s.infos, s.tree.learns = infosOf(fsys)
 	s.ctx, s.stop = context.WithCancel(context.WithoutCancel(ctx))

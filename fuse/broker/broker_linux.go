@@ -364,7 +364,7 @@ func (b *broker) connect(m message) error {
 	if b.connection != nil {
 		return nil
 	}
-	c, err := fuse.Connect(m.Dir, fuse.Options{Source: m.Source, ReadOnly: m.ReadOnly, Squash: m.Squash, Root: pfs.Path(m.Root), Logger: b.opts.Logger})
+	c, err := fuse.Connect(m.Dir, fuse.Options{Source: m.Source, ReadOnly: m.ReadOnly, Squash: m.Squash, Owner: m.Owner, Root: pfs.Path(m.Root), Logger: b.opts.Logger})
 	if err == nil {
 		b.connection = c
 	}

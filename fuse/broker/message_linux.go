@@ -7,6 +7,8 @@ import (
 	"os"
 	"sync"
 	"syscall"
+
+	"github.com/paddlecloud/pfs/fuse"
 )
 
 // message is what one side tells the other.
@@ -14,11 +16,12 @@ type message struct {
 	Do string `json:"do"`
 
 	// Of connect, from the server.
-	Dir      string `json:"dir,omitempty"`
-	Source   string `json:"source,omitempty"`
-	ReadOnly bool   `json:"read_only,omitempty"`
-	Squash   bool   `json:"squash,omitempty"`
-	Root     string `json:"root,omitempty"`
+	Dir      string      `json:"dir,omitempty"`
+	Source   string      `json:"source,omitempty"`
+	ReadOnly bool        `json:"read_only,omitempty"`
+	Squash   bool        `json:"squash,omitempty"`
+	Root     string      `json:"root,omitempty"`
+	Owner    *fuse.Owner `json:"owner,omitempty"`
 
 	// Of the answer to connect; Dir too. Its files are the device and the state.
 	UID   uint32 `json:"uid,omitempty"`

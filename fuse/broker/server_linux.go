@@ -100,7 +100,7 @@ func (l *Link) Replaces() bool { return l.again }
 // Connect returns the mount at dir for [fuse.Mount]: a new one with the options opts, or that of a server that
 // has ended. It waits for a server that is about to end.
 func (l *Link) Connect(dir string, opts fuse.Options) (*fuse.Connection, error) {
-	r, err := l.call(message{Do: doConnect, Dir: dir, Source: opts.Source, ReadOnly: opts.ReadOnly, Squash: opts.Squash, Root: string(opts.Root)})
+	r, err := l.call(message{Do: doConnect, Dir: dir, Source: opts.Source, ReadOnly: opts.ReadOnly, Squash: opts.Squash, Owner: opts.Owner, Root: string(opts.Root)})
 	if err != nil {
 		return nil, err
 	}

@@ -1,5 +1,5 @@
 // Package testbed gives tests real stores on loopback: an HDFS, as HDFS, HDFSPair or
-// HDFSSecure describes it, and a CephFS.
+// HDFSSecure describes it, and a CephFS; and a Kubernetes of one node.
 //
 // # One cluster of each kind
 //

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# The real stores that tests run against, hdfs.sh and ceph.sh, and programs that check mounts, posix.sh.
+# The real stores that tests run against, hdfs.sh and ceph.sh, a Kubernetes, k8s.sh, and programs that check mounts,
+# posix.sh.
 #
 #   testbed.sh install           install what is missing, as root on Debian; elsewhere use what exists
 #   testbed.sh up                start an HDFS and a CephFS, and print a configuration for pfsd
@@ -18,6 +19,7 @@ install() {
   HDFS_MODE=secure "$HERE/hdfs.sh" install || true
   "$HERE/ceph.sh" install || true
   "$HERE/posix.sh" install || true
+  "$HERE/k8s.sh" install || true
 }
 
 up() {
@@ -48,6 +50,7 @@ down() {
     [ ! -d "$PFS_TESTBED_DIR/hdfs-$mode" ] || HDFS_MODE=$mode "$HERE/hdfs.sh" down || status=1
   done
   [ ! -d "$PFS_TESTBED_DIR/ceph" ] || "$HERE/ceph.sh" down "$PFS_TESTBED_DIR/ceph" || status=1
+  [ ! -d "$PFS_TESTBED_DIR/k8s" ] || "$HERE/k8s.sh" down || status=1
   return $status
 }
 
@@ -84,6 +87,7 @@ hdfs-ha|HDFS, two NameNodes
 hdfs-secure|HDFS, Kerberos
 cephfs|CephFS
 posix|programs on a mount
+kubernetes|Kubernetes
 PARTS
   return $all
 }

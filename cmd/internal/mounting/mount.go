@@ -9,6 +9,8 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/paddlecloud/pfs/cmd/internal/app"
@@ -29,6 +31,7 @@ type options struct {
 	cacheSize            string
 	monitor              Monitor
 	metrics              string
+	owner                string
 }
 
 // Monitor returns what shows the figures of a mount. cache returns those of its cache; it is nil without one.
@@ -73,6 +76,7 @@ PFS_TOKEN_FILE names a file with a token to use in place of a login. With it,
 			&cli.GenericFlag{Name: "open-mode", Usage: "read open files by `MODE`: passthrough or no-open", Value: cliargs.OneOf(&o.openMode, fuse.Passthrough, fuse.NoOpen)},
 			&cli.GenericFlag{Name: "cache-dir", Usage: "keep what is read in the directory `DIR` (default: pfs in your cache directory; none for file://); several times, for several disks", Value: app.ListFlag(&o.cacheDirs)},
 			&cli.StringFlag{Name: "cache-size", Usage: "let all of the cache take `SIZE` at most, such as 100G; 0 for no cache (default: a tenth of its disks)", Destination: &o.cacheSize},
+			&cli.StringFlag{Name: "owner", Usage: "show the files of a service as those of the user and group `UID:GID`, and let all users of this machine use the mount (root only)", Destination: &o.owner},
 			&cli.BoolFlag{Name: "foreground", Usage: "serve the mount in this process until it is unmounted", Destination: &o.foreground},
 		},
 		Run: func(ctx context.Context, operands []string) error {
@@ -151,6 +155,12 @@ func (o options) open(ctx context.Context, a *app.App) (fsys backends.Store, opt
 		return fsys, opts, cliargs.Usagef("--fingerprint needs --service")
 	}
 	opts = fuse.Options{Root: root, ReadOnly: o.readOnly, OpenMode: cmp.Or(o.openMode, fuse.Passthrough), Logger: slog.New(slog.NewTextHandler(a.Stderr, nil))}
+	if opts.Owner, err = parseOwner(o.owner); err != nil {
+		return fsys, opts, err
+	}
+	if o.owner != "" && o.store != "" {
+		return fsys, opts, cliargs.Usagef("--owner is for the mount of a service: a store knows the owners of its files")
+	}
 	if o.store == "" {
 		opts.Squash = true
 		var user string
@@ -173,6 +183,26 @@ func (o options) open(ctx context.Context, a *app.App) (fsys backends.Store, opt
 	return o.cached(fsys, opts, "")
 }
 
+// parseOwner parses the flag --owner.
+func parseOwner(s string) (*fuse.Owner, error) {
+	if s == "" {
+		return nil, nil
+	}
+	var o fuse.Owner
+	uid, gid, _ := strings.Cut(s, ":")
+	for _, n := range []struct {
+		text string
+		to   *uint32
+	}{{uid, &o.UID}, {gid, &o.GID}} {
+		v, err := strconv.ParseUint(n.text, 10, 32)
+		if err != nil {
+			return nil, cliargs.Usagef("--owner is %q; it must be two numbers, such as 1000:1000", s)
+		}
+		*n.to = uint32(v)
+	}
+	return &o, nil
+}
+
 // Umount returns the command umount.
 func Umount(a *app.App) *cli.Command {
 	return a.NewCommand(app.Spec{
@@ -189,16 +219,24 @@ func Umount(a *app.App) *cli.Command {
 func Status(a *app.App) *cli.Command {
 	var json bool
 	return a.NewCommand(app.Spec{
-		Name:    "status",
+		Name: "status", Args: "[MOUNTPOINT]", Most: 1,
 		Summary: "list the mounts of this machine",
 		Text: `Lists the mounts: where, in which state (serving; dead: its process has ended; silent: it
 does not answer; private: it is another user's), how open files are read, the process,
-and what is mounted.`,
+and what is mounted. With MOUNTPOINT it lists this mount only; the exit code is 0 only if
+it is serving.`,
+		Exits: []cliio.Code{cliio.NotFound, cliio.Unavailable},
 		Flags: []cli.Flag{&cli.BoolFlag{Name: "json", Usage: "print the mounts as a JSON array", Destination: &json}},
-		Run: func(context.Context, []string) error {
+		Run: func(_ context.Context, operands []string) error {
 			mounts, err := fuse.Mounts()
-			if err != nil || json {
-				return cmp.Or(err, a.JSON(mounts))
+			if err == nil && len(operands) > 0 {
+				mounts, err = only(mounts, operands[0])
+			}
+			if err != nil && len(mounts) == 0 {
+				return err
+			}
+			if json {
+				return cmp.Or(a.JSON(mounts), err)
 			}
 			for i, m := range mounts {
 				if i == 0 {
@@ -206,9 +244,26 @@ and what is mounted.`,
 				}
 				a.Printf("%-8s %-10s %7d  %s (%s)\n", m.State, cmp.Or(m.OpenMode, "-"), m.ServerPID, a.Name(m.MountPoint), a.Name(m.Source))
 			}
-			return nil
+			return err
 		},
 	})
+}
+
+// only returns the mount at dir, and an error if it does not serve.
+func only(mounts []fuse.Status, dir string) ([]fuse.Status, error) {
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return nil, err
+	}
+	i := slices.IndexFunc(mounts, func(m fuse.Status) bool { return m.MountPoint == dir })
+	if i < 0 {
+		return nil, pfs.Errorf("mounting.Status", "", pfs.NotExist, "nothing is mounted at %s", dir)
+	}
+	m := mounts[i]
+	if m.State != "serving" {
+		err = pfs.Errorf("mounting.Status", "", pfs.Unavailable, "the mount at %s is %s", dir, m.State)
+	}
+	return []fuse.Status{m}, err
 }
 
 // logName returns the name of the log of the mount at dir.

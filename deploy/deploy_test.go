@@ -1,0 +1,346 @@
+// Package deploy_test runs a trainer in pods of a real Kubernetes, with the manifests of this directory.
+package deploy_test
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/paddlecloud/pfs/internal/testbed"
+)
+
+// records is the number of records of the dataset, each of recordSize bytes.
+const records, recordSize = 1 << 15, 4 << 10
+
+// TestPods reads a dataset and writes an output from a trainer without privileges, with the mounts of the node plugin and
+// with those of a sidecar.
+func TestPods(t *testing.T) {
+	if _, err := os.Stat("/dev/fuse"); err != nil && os.Getenv("CI") != "true" {
+		t.Skip("there is no FUSE here")
+	}
+	k := testbed.Kubernetes(t)
+	bin := t.TempDir()
+	build(t, bin)
+	k.Load(t, filepath.Join(bin, "pfs.tar"), filepath.Join(bin, "trainer.tar"))
+	s := serve(t, bin, k.Host)
+	p := pods{k: k, s: s, bin: bin}
+
+	t.Run("Image", func(t *testing.T) {
+		for _, program := range []string{"pfs-agent", "pfsd", "paddlectl"} {
+			name := "version-" + program
+			t.Cleanup(func() { k.Kubectl(t, "", "delete", "pod", name, "--now") })
+			k.Kubectl(t, "", "run", name, "--restart=Never", "--image="+image, "--command", "--", "/bin/"+program, "version")
+			p.await(t, "the end of "+program, func() bool {
+				out, _ := k.TryKubectl("", "get", "pod", name, "-o", "jsonpath={.status.phase}")
+				return out == "Succeeded"
+			})
+			if out := k.Kubectl(t, "", "logs", name); !strings.Contains(out, version) {
+				t.Errorf("%s version prints %q", program, out)
+			}
+		}
+	})
+	t.Run("Plugin", func(t *testing.T) {
+		p.apply(t, "csi.yaml", "")
+		t.Cleanup(func() { p.remove(t, "csi.yaml", "") })
+		p.train(t, "csi-example.yaml", "restricted", func() {
+			// The mounts go on without the plugin, and under a new one.
+			k.Kubectl(t, "", "-n", "pfs-system", "delete", "pod", "-l", "app=pfs-csi")
+			k.Kubectl(t, "", "-n", "pfs-system", "rollout", "status", "ds/pfs-csi", "--timeout=3m")
+		})
+	})
+	t.Run("Sidecar", func(t *testing.T) {
+		p.train(t, "sidecar-example.yaml", "privileged", func() {})
+	})
+}
+
+const (
+	version = "v0.0.0-test"
+	image   = "docker.io/paddlecloud/pfs:" + version
+	trainer = "docker.io/testbed/trainer:1"
+)
+
+// build makes the programs and the images in bin.
+func build(t *testing.T, bin string) {
+	t.Helper()
+	run := func(args ...string) {
+		t.Helper()
+		cmd := exec.Command("go", args...)
+		cmd.Env = append(cmd.Environ(), "CGO_ENABLED=0")
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Fatalf("go %s: %v\n%s", strings.Join(args, " "), err, out)
+		}
+	}
+	in := func(name string) string { return filepath.Join(bin, name) }
+	run("build", "-trimpath", "-tags=", "-ldflags=-X main.version="+version, "-o", bin,
+		"../cmd/pfs-agent", "../cmd/pfsd", "../cmd/paddlectl", "./testdata/trainer", "./image")
+	for _, args := range [][]string{
+		{"-o", in("pfs.tar"), "-name", image, in("pfs-agent"), in("pfsd"), in("paddlectl")},
+		{"-o", in("trainer.tar"), "-name", trainer, in("trainer")},
+	} {
+		if out, err := exec.Command(in("image"), args...).CombinedOutput(); err != nil {
+			t.Fatalf("image: %v\n%s", err, out)
+		}
+	}
+}
+
+// service is a running pfsd.
+type service struct {
+	bin, endpoint, fingerprint, token string
+	env                               []string // of paddlectl, logged in as alice
+}
+
+// serve starts pfsd on an address that pods reach, with a dataset in the home of alice.
+func serve(t *testing.T, bin, host string) *service {
+	t.Helper()
+	dir := t.TempDir()
+	data, password := filepath.Join(dir, "data"), "correct horse battery\n"
+	s := &service{bin: bin, env: append(os.Environ(), "PADDLE_CONFIG="+filepath.Join(dir, "config"))}
+	add := exec.Command(filepath.Join(bin, "pfsd"), "user", "add", "alice", "--data", data, "--password-stdin")
+	add.Stdin = strings.NewReader(password)
+	if out, err := add.CombinedOutput(); err != nil {
+		t.Fatalf("pfsd user add: %v\n%s", err, out)
+	}
+	pfsd := exec.Command(filepath.Join(bin, "pfsd"), "serve", "--data", data, "--listen", host+":0")
+	log, err := pfsd.StderrPipe()
+	if err == nil {
+		err = pfsd.Start()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = pfsd.Process.Kill()
+		_ = pfsd.Wait()
+	})
+	lines := bufio.NewScanner(log)
+	for s.endpoint == "" && lines.Scan() {
+		if m := regexp.MustCompile(`fingerprint ([0-9a-f]{64}), until`).FindStringSubmatch(lines.Text()); m != nil {
+			s.fingerprint = m[1]
+		}
+		if m := regexp.MustCompile(`listening on (https:\S+)`).FindStringSubmatch(lines.Text()); m != nil {
+			s.endpoint = m[1]
+		}
+	}
+	if s.endpoint == "" || s.fingerprint == "" {
+		t.Fatal("pfsd does not start")
+	}
+	go func() {
+		for lines.Scan() {
+		}
+	}()
+	s.paddlectl(t, password, "login", "--endpoint", s.endpoint, "--fingerprint", s.fingerprint, "--username", "alice", "--password-stdin")
+	source := filepath.Join(dir, "source.txt")
+	line := append(bytes.Repeat([]byte("x"), recordSize-1), '\n')
+	if err := os.WriteFile(source, bytes.Repeat(line, records), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s.paddlectl(t, "", "dataset", "convert", "--format", "text", "--payload", "raw", "--compressor", "none", "--num-shards", "2", "--output-path", home+"/data", "--name-prefix", "train", source)
+	tokens, err := filepath.Glob(filepath.Join(dir, "tokens", "*"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var stored struct{ Access string }
+	for _, name := range tokens {
+		if text, err := os.ReadFile(name); err == nil && json.Unmarshal(text, &stored) == nil && stored.Access != "" {
+			s.token = stored.Access
+		}
+	}
+	return s
+}
+
+const home = "/pfs/local/home/alice"
+
+// paddlectl runs it as alice and returns its output.
+func (s *service) paddlectl(t *testing.T, input string, args ...string) string {
+	t.Helper()
+	cmd := exec.Command(filepath.Join(s.bin, "paddlectl"), args...)
+	cmd.Env, cmd.Stdin = s.env, strings.NewReader(input)
+	out, err := cmd.Output()
+	if err != nil {
+		if exit, ok := err.(*exec.ExitError); ok {
+			out = append(out, exit.Stderr...)
+		}
+		t.Fatalf("paddlectl %s: %v\n%s", strings.Join(args, " "), err, out)
+	}
+	return string(out)
+}
+
+// pods are those of one cluster.
+type pods struct {
+	k   testbed.KubernetesCluster
+	s   *service
+	bin string
+}
+
+// manifest returns a file of this directory with the names of the test.
+func (p pods) manifest(t *testing.T, name string) string {
+	t.Helper()
+	text, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.NewReplacer(
+		"docker.io/paddlecloud/pfs:latest", image, "registry.example.org/trainer:1", trainer, "command: [trainer,", "command: [/bin/trainer,",
+		"https://pfsd.example.org:8730", p.s.endpoint, `fingerprint: ""`, "fingerprint: "+p.s.fingerprint, "--fingerprint=", "--fingerprint="+p.s.fingerprint,
+	).Replace(string(text))
+}
+
+func (p pods) apply(t *testing.T, name, namespace string) {
+	t.Helper()
+	p.k.Kubectl(t, p.manifest(t, name), "apply", "--namespace="+namespace, "-f", "-")
+}
+
+func (p pods) remove(t *testing.T, name, namespace string) {
+	t.Helper()
+	p.k.Kubectl(t, p.manifest(t, name), "delete", "--namespace="+namespace, "--timeout=3m", "-f", "-")
+}
+
+// train runs the trainer of the manifest in a namespace with a pod security standard, calls during while it runs, and
+// checks what is left.
+func (p pods) train(t *testing.T, manifest, standard string, during func()) {
+	k, ns := p.k, strings.ToLower(filepath.Base(t.Name()))
+	k.Kubectl(t, "", "create", "namespace", ns)
+	t.Cleanup(func() {
+		if t.Failed() {
+			p.explain(t, ns)
+		}
+		k.Kubectl(t, "", "delete", "namespace", ns, "--timeout=3m")
+	})
+	k.Kubectl(t, "", "label", "namespace", ns, "pod-security.kubernetes.io/enforce="+standard)
+	k.Kubectl(t, "", "-n", ns, "create", "secret", "generic", "pfs", "--from-literal=token="+p.s.token)
+	p.apply(t, manifest, ns)
+	logs := func() string {
+		out, _ := k.TryKubectl("", "-n", ns, "logs", "trainer", "-c", "trainer")
+		return out
+	}
+	p.await(t, "the first epoch", func() bool { return strings.Contains(logs(), "first epoch") })
+	if want := fmt.Sprintf("%d records", records); !strings.Contains(logs(), want) {
+		t.Errorf("the trainer read %q, not %s", logs(), want)
+	}
+	if modes := p.openModes(t); !strings.Contains(modes, "passthrough") {
+		t.Errorf("the open modes of the mounts are %q", modes)
+	}
+	before := p.cpu(t)
+	p.s.paddlectl(t, "", "touch", home+"/go")
+	p.await(t, "later epochs", func() bool { return strings.Contains(logs(), "{") })
+	used := p.cpu(t) - before
+	text := logs()[strings.Index(logs(), "{"):]
+	var r struct{ First, Mount, Native time.Duration }
+	if err := json.Unmarshal([]byte(text), &r); err != nil {
+		t.Fatalf("%v: %s", err, text)
+	}
+	t.Logf("first epoch %v, later ones %v, of a local copy %v; the mounts used %v of processor time for 20 epochs", r.First, r.Mount, r.Native, used)
+	if r.Mount > r.Native*5/4 {
+		t.Errorf("an epoch takes %v, that of a local copy %v", r.Mount, r.Native)
+	}
+	during()
+	p.s.paddlectl(t, "", "touch", home+"/end")
+	k.Kubectl(t, "", "-n", ns, "wait", "pod/trainer", "--for=jsonpath={.status.phase}=Succeeded", "--timeout=3m")
+	if got := p.s.paddlectl(t, "", "cat", home+"/output"); got != strings.TrimSpace(text) {
+		t.Errorf("the output is %q, want %q", got, text)
+	}
+	k.Kubectl(t, "", "-n", ns, "delete", "pod", "trainer", "--timeout=3m")
+	p.await(t, "the end of the mounts", func() bool { return len(p.processes(t)) == 0 && p.mounts(t) == "" })
+	p.s.paddlectl(t, "", "rm", home+"/go", home+"/end", home+"/output")
+}
+
+// await repeats done until it is true.
+func (p pods) await(t *testing.T, what string, done func() bool) {
+	t.Helper()
+	for end := time.Now().Add(3 * time.Minute); !done(); time.Sleep(200 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("%s: not within three minutes", what)
+		}
+	}
+}
+
+// mounts returns the lines of the node's table of mounts that are mounts of this project.
+func (p pods) mounts(t *testing.T) string {
+	t.Helper()
+	var found []string
+	for line := range strings.Lines(p.k.Node(t, "cat", "/proc/self/mounts")) {
+		if strings.Contains(line, p.s.endpoint) {
+			found = append(found, line)
+		}
+	}
+	return strings.Join(found, "")
+}
+
+// openModes returns the open modes of the mounts for data.
+func (p pods) openModes(t *testing.T) string {
+	t.Helper()
+	var mounts []struct {
+		OpenMode string `json:"open_mode"`
+		Root     string
+	}
+	if err := json.Unmarshal([]byte(p.k.Node(t, filepath.Join(p.bin, "pfs-agent"), "status", "--json")), &mounts); err != nil {
+		t.Fatal(err)
+	}
+	var modes []string
+	for _, m := range mounts {
+		if m.Root == home+"/data" {
+			modes = append(modes, m.OpenMode)
+		}
+	}
+	return strings.Join(modes, " ")
+}
+
+// processes returns the processes that serve mounts of the service.
+func (p pods) processes(t *testing.T) []string {
+	t.Helper()
+	names, err := filepath.Glob("/proc/[0-9]*")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var found []string
+	for _, dir := range names {
+		args, _ := os.ReadFile(dir + "/cmdline") // the process may have ended
+		if bytes.Contains(args, []byte("--service="+p.s.endpoint)) {
+			found = append(found, dir)
+		}
+	}
+	return found
+}
+
+// cpu returns the processor time that the mounts have used.
+func (p pods) cpu(t *testing.T) time.Duration {
+	t.Helper()
+	var ticks int
+	for _, dir := range p.processes(t) {
+		stat, err := os.ReadFile(dir + "/stat")
+		if err != nil {
+			t.Fatal(err)
+		}
+		fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:]))
+		for _, f := range fields[11:13] {
+			n, err := strconv.Atoi(f)
+			if err != nil {
+				t.Fatal(err)
+			}
+			ticks += n
+		}
+	}
+	return time.Duration(ticks) * 10 * time.Millisecond
+}
+
+// explain logs what is known about a failed pod.
+func (p pods) explain(t *testing.T, ns string) {
+	t.Helper()
+	for _, args := range [][]string{
+		{"-n", ns, "describe", "pod", "trainer"}, {"-n", ns, "logs", "trainer", "--all-containers", "--prefix"},
+		{"-n", "pfs-system", "logs", "ds/pfs-csi"},
+	} {
+		out, _ := p.k.TryKubectl("", args...)
+		t.Logf("kubectl %s\n%s", strings.Join(args, " "), out)
+	}
+	t.Logf("mounts:\n%s", p.mounts(t))
+}

@@ -1,0 +1,76 @@
+package testbed
+
+import (
+	"bytes"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// kubernetesPart is the name of a Kubernetes in reports.
+const kubernetesPart = "kubernetes"
+
+// KubernetesCluster is a running Kubernetes with one node.
+type KubernetesCluster struct {
+	Host string // the address at which pods reach this machine
+
+	script string
+	env    []string
+}
+
+// Kubernetes returns the cluster that all tests share. Each test makes objects in a namespace of its own (Namespace).
+func Kubernetes(t testing.TB) KubernetesCluster {
+	t.Helper()
+	dir := filepath.Join(stateDir(t), "k8s")
+	c := KubernetesCluster{script: script(t, "k8s.sh"), env: []string{"K8S_DIR=" + dir}}
+	hold(t, kubernetesPart, dir+".use", false)
+	v := up(t, kubernetesPart, c.script, append(c.env, "TESTBED_IDLE="+idle), "up")
+	c.Host = v["HOST"]
+	return c
+}
+
+// Load imports docker archives into the node.
+func (c KubernetesCluster) Load(t testing.TB, archives ...string) {
+	t.Helper()
+	c.run(t, append([]string{"load"}, archives...)...)
+}
+
+// Node runs a command on the node, in its namespaces of mounts, processes and network, and returns its output.
+func (c KubernetesCluster) Node(t testing.TB, command ...string) string {
+	t.Helper()
+	return c.run(t, append([]string{"node"}, command...)...)
+}
+
+func (c KubernetesCluster) run(t testing.TB, args ...string) string {
+	t.Helper()
+	out, err := call(c.script, c.env, args...)
+	if err != nil {
+		t.Fatalf("k8s.sh %s: %v", strings.Join(args, " "), err)
+	}
+	return out
+}
+
+// Kubectl runs kubectl as the administrator of the cluster, with input as its standard input, and returns its output.
+func (c KubernetesCluster) Kubectl(t testing.TB, input string, args ...string) string {
+	t.Helper()
+	out, err := c.TryKubectl(input, args...)
+	if err != nil {
+		t.Fatalf("kubectl %s: %v\n%s", strings.Join(args, " "), err, out)
+	}
+	return out
+}
+
+// TryKubectl is Kubectl for a command that may fail. The output then includes that of its standard error.
+func (c KubernetesCluster) TryKubectl(input string, args ...string) (string, error) {
+	cmd := exec.Command(c.script, append([]string{"kubectl"}, args...)...)
+	cmd.Env = append(cmd.Environ(), c.env...)
+	cmd.Stdin = strings.NewReader(input)
+	var out, failure bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &failure
+	err := cmd.Run()
+	if err != nil {
+		out.Write(failure.Bytes())
+	}
+	return out.String(), err
+}
