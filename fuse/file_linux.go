@@ -169,6 +169,13 @@ func (s *server) openToRead(ctx context.Context, n *node, name pfs.Path, out *ra
 		f.Close()
 		return s.status(pfs.Stale)
 	}
+	s.tree.mu.Lock()
+	going := n.extra.going > 0
+	s.tree.mu.Unlock()
+	if going && !o.keep(ctx, s) {
+		s.close(o)
+		return s.status(pfs.Stale)
+	}
 	if keep && !o.backed { // the kernel refuses both
 		out.OpenFlags |= raw.FOPEN_KEEP_CACHE
 	}
@@ -337,20 +344,71 @@ func (o *openFile) refresh(ctx context.Context, s *server, conflict bool) bool {
 	return true
 }
 
-// settle makes the readers of base in dir independent of its name, which is about to go.
-func (s *server) settle(ctx context.Context, dir *node, base string) {
+// settle makes the readers of base in dir independent of its name, which is about to go. The caller
+// calls done when the name is gone.
+func (s *server) settle(ctx context.Context, dir *node, base string) (done func()) {
 	s.tree.mu.Lock()
-	var open []*openFile
-	if n := dir.asDir.children[base]; n != nil {
-		open = slices.Clone(n.opens())
+	n := dir.asDir.children[base]
+	if n == nil || n.asDir != nil {
+		s.tree.mu.Unlock()
+		return func() {}
 	}
+	n.rare().going++
+	open := slices.Clone(n.opens())
 	s.tree.mu.Unlock()
 	for _, o := range open {
 		if o.handle == nil {
 			o.refresh(ctx, s, false)
+			o.keep(ctx, s)
 		}
 	}
+	return func() {
+		s.tree.mu.Lock()
+		defer s.tree.mu.Unlock()
+		n.extra.going--
+		n.tidy()
+	}
 }
+
+// keep makes o read through a handle, which stays with the file when its name goes: a service finds
+// other open files by their names. It reports whether o goes on reading.
+func (o *openFile) keep(ctx context.Context, s *server) bool {
+	name, ok := s.path(o.node)
+	if !ok {
+		return false
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if l, ok := o.file.(LocalFile); ok && l.Local() != nil {
+		return true
+	}
+	h, err := pfs.OpenHandle(ctx, s.fs, name, pfs.OpenRead, 0)
+	if err != nil {
+		return pfs.KindOf(err) == pfs.Unsupported
+	}
+	info, err := h.Stat(ctx)
+	if err != nil || !o.node.is(info) || info.Version != o.file.Info().Version {
+		h.Close(ctx)
+		return false
+	}
+	o.file.Close()
+	o.file = keptFile{h, info}
+	return true
+}
+
+// keptFile reads one version through a handle.
+type keptFile struct {
+	handle pfs.Handle
+	info   pfs.Info
+}
+
+func (f keptFile) ReadAt(ctx context.Context, p []byte, off int64) (int, error) {
+	return f.handle.ReadAt(ctx, p, off)
+}
+
+func (f keptFile) Info() pfs.Info { return f.info }
+
+func (f keptFile) Close() error { return f.handle.Close(context.Background()) }
 
 // complete syncs the appended bytes: only then the store has them and can read them.
 func (o *openFile) complete(ctx context.Context) error {
@@ -430,10 +488,13 @@ func (s *server) Fallocate(cancel <-chan struct{}, in *raw.FallocateIn) raw.Stat
 }
 
 func (s *server) Release(_ <-chan struct{}, in *raw.ReleaseIn) {
-	o, ok := s.take(in.Fh).(*openFile)
-	if !ok {
-		return // the kernel asks once more
+	if o, ok := s.take(in.Fh).(*openFile); ok { // else the kernel asks once more
+		s.close(o)
 	}
+}
+
+// close ends an open file.
+func (s *server) close(o *openFile) {
 	s.tree.mu.Lock()
 	s.unback(o)
 	s.tree.mu.Unlock()

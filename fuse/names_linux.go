@@ -229,7 +229,7 @@ func (s *server) removeName(cancel <-chan struct{}, h *raw.InHeader, base string
 		}
 	}
 	if err == nil {
-		s.settle(ctx, dir, base)
+		defer s.settle(ctx, dir, base)()
 		err = s.fs.Remove(ctx, name)
 	}
 	if pfs.KindOf(err) == pfs.NotExist && s.journal.again(h.Unique) {
@@ -251,7 +251,7 @@ func (s *server) Rename(cancel <-chan struct{}, in *raw.RenameIn, base, newBase 
 		return s.status(err)
 	}
 	newName, err := s.child(newDir, newBase)
-	s.settle(ctx, newDir, newBase)
+	defer s.settle(ctx, newDir, newBase)()
 	switch {
 	case err != nil:
 	case in.Flags&^noReplace != 0:

@@ -58,6 +58,7 @@ type extra struct {
 	more    []link // further names
 	open    []*openFile
 	backing *backing // nil unless the kernel reads a local file
+	going   int      // removals of a name that are being done
 }
 
 // rare returns the extra of n, which it makes if there is none.
@@ -70,7 +71,7 @@ func (n *node) rare() *extra {
 
 // tidy drops an extra that is empty.
 func (n *node) tidy() {
-	if e := n.extra; e != nil && e.target == "" && len(e.more) == 0 && len(e.open) == 0 {
+	if e := n.extra; e != nil && e.target == "" && len(e.more) == 0 && len(e.open) == 0 && e.going == 0 {
 		n.extra = nil
 	}
 }

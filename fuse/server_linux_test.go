@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"syscall"
 	"testing"
@@ -239,6 +240,73 @@ func TestReplaced(t *testing.T) {
 			t.Errorf("%+v: the old file reads %d bytes, of the old content %d, %v", opts, n, strings.Count(string(rest[:n]), "a"), err)
 		}
 	}
+}
+
+// byName is a store whose open files find the file by its name, as those of a service.
+type byName struct{ *memfs.FS }
+
+func (b byName) Open(ctx context.Context, name pfs.Path) (pfs.File, error) {
+	f, err := b.FS.Open(ctx, name)
+	return fileByName{f, b.FS, name}, err
+}
+
+type fileByName struct {
+	pfs.File
+	store *memfs.FS
+	name  pfs.Path
+}
+
+func (f fileByName) ReadAt(ctx context.Context, p []byte, off int64) (int, error) {
+	if info, err := f.store.Stat(ctx, f.name); err != nil || info.Version != f.Info().Version {
+		return 0, pfs.E("fuse.byName", f.name, pfs.Conflict, err)
+	}
+	return f.File.ReadAt(ctx, p, off)
+}
+
+// TestGoneWhileRead: a file that loses its name through the mount is read to its end by those who have
+// it open, also if it is opened just then.
+func TestGoneWhileRead(t *testing.T) {
+	const size = 3 << 20
+	old, later := []byte(strings.Repeat("a", size)), []byte(strings.Repeat("b", size))
+	for _, how := range []func(dir string) error{
+		func(dir string) error { return os.Remove(dir + "/f") },
+		func(dir string) error { return os.Rename(dir+"/new", dir+"/f") },
+	} {
+		store := memfs.New(memfs.Options{})
+		dir := mount(t, byName{store}, Options{})
+		must(t, os.WriteFile(dir+"/f", old, 0o644))
+		must(t, os.WriteFile(dir+"/new", later, 0o644))
+		f, err := os.Open(dir + "/f")
+		must(t, err)
+		defer f.Close()
+		must(t, how(dir))
+		if b, err := io.ReadAll(f); !bytes.Equal(b, old) || err != nil {
+			t.Errorf("%d bytes, %v", len(b), err)
+		}
+	}
+
+	store := memfs.New(memfs.Options{})
+	dir := mount(t, byName{store}, Options{})
+	must(t, os.WriteFile(dir+"/f", old, 0o644))
+	var readers sync.WaitGroup
+	var done atomic.Bool
+	for range 3 {
+		readers.Go(func() {
+			for !done.Load() {
+				b, err := os.ReadFile(dir + "/f")
+				if !bytes.Equal(b, old) && !bytes.Equal(b, later) || err != nil {
+					t.Errorf("%d bytes, %v", len(b), err)
+					return
+				}
+			}
+		})
+	}
+	for i := range 20 {
+		must(t, os.WriteFile(dir+"/new", [][]byte{old, later}[i%2], 0o644))
+		must(t, os.Rename(dir+"/new", dir+"/f"))
+	}
+	done.Store(true)
+	readers.Wait()
 }
 
 // TestCloseToOpen checks that an open sees what was closed through another mount, although names and
