@@ -2,7 +2,9 @@ package faults
 
 import (
 	"sync"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/paddlecloud/pfs/internal/relay"
 )
@@ -17,6 +19,8 @@ type line struct {
 	flip  bool // flip a bit, do not cut
 	since int  // bytes since the last fault
 	all   int  // bytes so far
+
+	delay atomic.Int64 // in ns, for all that passes
 }
 
 func newLine(t *testing.T, target func() string) *line {
@@ -36,8 +40,16 @@ func (l *line) startFaults(every int, flip bool) {
 	l.every, l.flip, l.since, l.left = max(every, 256<<10), flip, 0, maxFaults
 }
 
+// cutNext cuts the connection at each of the next n times that something passes.
+func (l *line) cutNext(n int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.every, l.flip, l.since, l.left = 1, false, 0, n
+}
+
 // calm ends the faults.
 func (l *line) calm() {
+	l.delay.Store(0)
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.left = 0
@@ -52,6 +64,7 @@ func (l *line) passed() int {
 
 // spoil applies a due fault to p, and reports whether the connection lives.
 func (l *line) spoil(_ int, p []byte) bool {
+	time.Sleep(time.Duration(l.delay.Load()))
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.all += len(p)

@@ -14,8 +14,9 @@ import (
 // mounted is a mount by paddlectl.
 type mounted struct {
 	*testing.T
-	dir string
-	ctl func(args ...string) (code int, out string) // runs paddlectl with the user of the mount
+	dir  string
+	args []string                                    // of paddlectl mount
+	ctl  func(args ...string) (code int, out string) // runs paddlectl with the user of the mount
 }
 
 // newMount mounts with these arguments of paddlectl mount until the end of the test. env is added to
@@ -25,7 +26,7 @@ func newMount(t *testing.T, env []string, args ...string) *mounted {
 	bin, err := programs()
 	must(t, err)
 	cache := t.TempDir()
-	m := &mounted{T: t, dir: t.TempDir()}
+	m := &mounted{T: t, dir: t.TempDir(), args: args}
 	m.ctl = func(args ...string) (int, string) {
 		c := exec.Command(filepath.Join(bin, "paddlectl"), args...)
 		c.Env = append(append(os.Environ(), "XDG_CACHE_HOME="+cache), env...)
