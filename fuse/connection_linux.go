@@ -112,7 +112,7 @@ func libraryOptions(opts Options) *raw.MountOptions {
 // mountOptions are the options of the mount for the kernel and for fusermount3.
 func mountOptions(opts Options) []string {
 	o := []string{fmt.Sprintf("max_read=%d", maxWrite)}
-	if !opts.Squash {
+	if opts.shared() {
 		o = append(o, "default_permissions")
 	}
 	return o
@@ -125,7 +125,7 @@ func mountDirectly(dir string, opts Options) (int, error) {
 		return 0, err
 	}
 	o := append(mountOptions(opts), fmt.Sprintf("fd=%d", fd), "rootmode=40000", "user_id=0", fmt.Sprintf("group_id=%d", os.Getegid()))
-	if !opts.Squash || opts.Owner != nil { // with Squash the kernel does not check who asks
+	if opts.shared() {
 		o = append(o, "allow_other")
 	}
 	flags := uintptr(syscall.MS_NOSUID | syscall.MS_NODEV)

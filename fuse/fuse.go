@@ -82,8 +82,9 @@ type Options struct {
 	// belong to whoever makes them.
 	Squash bool
 
-	// Owner, if not nil, is whom Squash shows files as owned by, in place of the user who mounts, and lets all users of
-	// the machine in: for the mount of a container. Only root can give it.
+	// Owner, if not nil, is whom Squash shows files as owned by, in place of the user who mounts: for the
+	// mount of a container. Other users may then use the mount as the modes of the files permit. Only root
+	// can give it.
 	Owner *Owner
 
 	// OpenMode is the wanted mode; empty means PageCache. Status has the one in use.
@@ -132,3 +133,7 @@ type Status struct {
 
 	Cache any `json:"cache,omitempty"` // as Options.Cache returned it
 }
+
+// shared reports whether others than the user who mounts may use the mount. The kernel then checks the
+// modes of files.
+func (o Options) shared() bool { return !o.Squash || o.Owner != nil }

@@ -28,12 +28,15 @@ func infosOf(fsys pfs.FileSystem) (infoOpener, bool) {
 type known struct {
 	version             string
 	size                int64
-	modTime, changeTime int64         // in ns since 1970; 0 if the store has none
-	at                  time.Duration // when it was learned, as since has it
+	modTime, changeTime int64  // in ns since 1970; 0 if the store has none
+	at                  uint32 // when it was learned, in ticks since the start
 	mode                fs.FileMode
 }
 
 var start = time.Now()
+
+// tick is the unit of a time that takes less memory. 32 bits of them are more than a year.
+const tick = 10 * time.Millisecond
 
 // since returns the time since the start of the process. Changes of the clock do not affect it, and it
 // takes less memory than a time.Time.
@@ -43,7 +46,7 @@ func since() time.Duration { return time.Since(start) }
 func (n *node) learn(info pfs.Info) {
 	n.known = nil
 	if info.IsRegular() && info.Version != "" && info.Links <= 1 {
-		n.known = &known{info.Version, info.Size, nanos(info.ModTime), nanos(info.ChangeTime), since(), info.Mode}
+		n.known = &known{info.Version, info.Size, nanos(info.ModTime), nanos(info.ChangeTime), uint32(since() / tick), info.Mode}
 	}
 }
 
@@ -106,7 +109,7 @@ func (s *server) current(n *node) (pfs.Info, bool) {
 	s.tree.mu.Lock()
 	defer s.tree.mu.Unlock()
 	k, p := n.known, n.protection()
-	if k == nil || p == Unprotected || since()-k.at >= s.timeout(p) {
+	if k == nil || p == Unprotected || since()-time.Duration(k.at)*tick >= s.timeout(p) {
 		return pfs.Info{}, false
 	}
 	info := pfs.Info{

@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/paddlecloud/pfs/internal/testbed"
 	"github.com/paddlecloud/pfs/pfs"
 	"github.com/paddlecloud/pfs/pfs/cachefs"
 	"github.com/paddlecloud/pfs/pfs/memfs"
@@ -300,6 +301,45 @@ func TestSameTime(t *testing.T) {
 					t.Errorf("%+v: %q, %v; want %q", opts, got, err, want)
 				}
 			}
+		}
+	}
+}
+
+// TestManyOpenFiles opens 2,000 files at once, and 100,000 in the long form.
+func TestManyOpenFiles(t *testing.T) {
+	t.Run("short", func(t *testing.T) { manyOpenFiles(t, 2000) })
+	t.Run("long", func(t *testing.T) {
+		testbed.Long(t)
+		manyOpenFiles(t, 100_000)
+	})
+}
+
+func manyOpenFiles(t *testing.T, n int) {
+	store := memfs.New(memfs.Options{})
+	for i := range n {
+		pfstest.WriteFile(t, store, pfs.Path(fmt.Sprintf("/%d", i)), pfstest.Pattern(uint64(i), 100))
+	}
+	dir, _ := mountCached(t, store, Options{OpenMode: Passthrough, Timeout: time.Hour})
+	var limit syscall.Rlimit
+	must(t, syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit))
+	if need := uint64(3*n + 100); limit.Cur < need { // this process has both ends
+		if err := syscall.Setrlimit(syscall.RLIMIT_NOFILE, &syscall.Rlimit{Cur: need, Max: max(need, limit.Max)}); err != nil {
+			t.Skip(err)
+		}
+	}
+	for range 2 { // from the store, and from the local disk
+		files := make([]int, n)
+		for i := range files {
+			fd, err := syscall.Open(fmt.Sprintf("%s/%d", dir, i), syscall.O_RDONLY, 0)
+			must(t, err)
+			files[i] = fd
+		}
+		got := make([]byte, 200)
+		for i, fd := range files {
+			if k, err := syscall.Pread(fd, got, 0); err != nil || !bytes.Equal(got[:k], pfstest.Pattern(uint64(i), 100)) {
+				t.Fatalf("file %d: %d bytes, %v", i, k, err)
+			}
+			must(t, syscall.Close(fd))
 		}
 	}
 }

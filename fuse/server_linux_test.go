@@ -17,6 +17,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/paddlecloud/pfs/internal/testbed"
 	"github.com/paddlecloud/pfs/pfs"
 	"github.com/paddlecloud/pfs/pfs/memfs"
 	"github.com/paddlecloud/pfs/pfs/pfstest"
@@ -138,6 +139,29 @@ func TestLargeDirectory(t *testing.T) {
 		}
 		_, err = d.Seek(0, io.SeekStart)
 		must(t, err)
+	}
+}
+
+// TestMillionNames lists a directory of 1,000,000 names.
+func TestMillionNames(t *testing.T) {
+	testbed.Long(t)
+	store := memfs.New(memfs.Options{})
+	const n = 1_000_000
+	for i := range n {
+		pfstest.WriteFile(t, store, pfs.Path(fmt.Sprintf("/%07d", i)), nil)
+	}
+	d, err := os.Open(mount(t, store, Options{}))
+	must(t, err)
+	defer d.Close()
+	for i := 0; i < n; {
+		names, err := d.Readdirnames(10_000)
+		must(t, err)
+		for _, name := range names {
+			if name != fmt.Sprintf("%07d", i) {
+				t.Fatalf("name %d is %s", i, name)
+			}
+			i++
+		}
 	}
 }
 
@@ -465,12 +489,14 @@ func TestLocks(t *testing.T) {
 	}
 }
 
-// asNobody runs a program as a user without rights.
-func asNobody(name string, args ...string) error {
+// asUser runs a program as a user without rights.
+func asUser(id uint32, name string, args ...string) error {
 	cmd := exec.Command(name, args...)
-	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: id, Gid: id}}
 	return cmd.Run()
 }
+
+func asNobody(name string, args ...string) error { return asUser(65534, name, args...) }
 
 // TestOtherUsers: other users have the permissions of the store's modes, and none in a mount of a service.
 func TestOtherUsers(t *testing.T) {
@@ -487,6 +513,16 @@ func TestOtherUsers(t *testing.T) {
 	}
 	if err := asNobody("cat", dir+"/all"); err != nil {
 		t.Errorf("a file for all: %v", err)
+	}
+	pod := mount(t, store, Options{Squash: true, Owner: &Owner{65534, 65534}})
+	for d := filepath.Dir(pod); d != os.TempDir(); d = filepath.Dir(d) {
+		must(t, os.Chmod(d, 0o755))
+	}
+	if err := asNobody("sh", "-c", "cat "+pod+"/mine && echo y > "+pod+"/theirs && chown 65534:65534 "+pod+"/theirs"); err != nil {
+		t.Errorf("the user whose files a service has: %v", err)
+	}
+	if err := asUser(1, "cat", pod+"/mine"); err == nil {
+		t.Error("another user reads it too")
 	}
 	for _, name := range []string{dir + "/mine", service + "/all"} {
 		if err := asNobody("cat", name); err == nil {

@@ -9,6 +9,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
+	"strings"
 	"syscall"
 
 	"github.com/paddlecloud/pfs/cmd/internal/app"
@@ -99,4 +101,16 @@ func detach(a *app.App, dir string, ready *os.File) error {
 		return err
 	}
 	return ready.Close()
+}
+
+// allowOpenFiles lets this process open as many files as the system allows. A file that a program has
+// open through the mount takes up to three here.
+func allowOpenFiles() {
+	text, err := os.ReadFile("/proc/sys/fs/nr_open")
+	if err != nil {
+		return
+	}
+	if most, err := strconv.ParseUint(strings.TrimSpace(string(text)), 10, 64); err == nil {
+		_ = syscall.Setrlimit(syscall.RLIMIT_NOFILE, &syscall.Rlimit{Cur: most, Max: most}) // only root may
+	}
 }

@@ -20,3 +20,5 @@ func inBackground(ctx context.Context, _ *app.App) error {
 }
 
 func detach(*app.App, string, *os.File) error { return nil }
+
+func allowOpenFiles() {}

@@ -76,7 +76,7 @@ PFS_TOKEN_FILE names a file with a token to use in place of a login. With it,
 			&cli.GenericFlag{Name: "open-mode", Usage: "read open files by `MODE`: passthrough or no-open", Value: cliargs.OneOf(&o.openMode, fuse.Passthrough, fuse.NoOpen)},
 			&cli.GenericFlag{Name: "cache-dir", Usage: "keep what is read in the directory `DIR` (default: pfs in your cache directory; none for file://); several times, for several disks", Value: app.ListFlag(&o.cacheDirs)},
 			&cli.StringFlag{Name: "cache-size", Usage: "let all of the cache take `SIZE` at most, such as 100G; 0 for no cache (default: a tenth of its disks)", Destination: &o.cacheSize},
-			&cli.StringFlag{Name: "owner", Usage: "show the files of a service as those of the user and group `UID:GID`, and let all users of this machine use the mount (root only)", Destination: &o.owner},
+			&cli.StringFlag{Name: "owner", Usage: "show the files of a service as those of the user and group `UID:GID`, and let other users do what the modes of the files permit (root only)", Destination: &o.owner},
 			&cli.BoolFlag{Name: "foreground", Usage: "serve the mount in this process until it is unmounted", Destination: &o.foreground},
 		},
 		Run: func(ctx context.Context, operands []string) error {
@@ -109,6 +109,7 @@ func serve(ctx context.Context, a *app.App, o options, dir string, ready *os.Fil
 	if err != nil {
 		return err
 	}
+	allowOpenFiles()
 	m, err := fuse.Mount(ctx, fsys.FileSystem, dir, opts)
 	if err != nil {
 		return err

@@ -32,7 +32,7 @@ func TestProtections(t *testing.T) {
 		switch {
 		case failure != nil:
 			return failure
-		case a.Changes() && !publisher && isPublic(name):
+		case a.Changes() && !publisher && name.Within("/pfs/dc/public") || a.Changes() && !publisher && name.Within("/pfs/public"):
 			return pfs.Permission
 		}
 		return call(below, name)
