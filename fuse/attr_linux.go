@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"io/fs"
 	"os"
 	"strings"
@@ -313,11 +314,17 @@ func (s *server) GetXAttr(cancel <-chan struct{}, h *raw.InHeader, attr string, 
 		if s.opts.Cache != nil {
 			st.Cache = s.opts.Cache()
 		}
+		if s.opts.Pending != nil {
+			st.Pending = s.opts.Pending()
+		}
 		value, err := json.Marshal(st)
 		return s.value(value, err, dest)
 	}
 	ctx, end := s.call(cancel, h)
 	defer end()
+	if command, ok := strings.CutPrefix(attr, controlXattr); ok && h.NodeId == s.tree.root.num {
+		return s.control(ctx, h, command, dest)
+	}
 	name, ok := s.path(s.tree.get(h.NodeId))
 	if ok && attr == warmXattr {
 		value, err := json.Marshal(s.warm(ctx, s.tree.get(h.NodeId), name))
@@ -328,6 +335,34 @@ func (s *server) GetXAttr(cancel <-chan struct{}, h *raw.InHeader, attr string, 
 	}
 	value, err := pfs.XattrsOf(s.fs).Xattr(ctx, name, attr)
 	return s.value(value, stale(err), dest)
+}
+
+// controlXattr begins the names of attributes of the top directory. To read one carries out the command
+// that follows. The kernel locks nothing meanwhile, as it would to set one.
+const controlXattr = statusXattr + "."
+
+// answer is the value of such an attribute: the error, if there was one.
+type answer struct {
+	Failed bool     `json:"failed"`
+	Kind   pfs.Kind `json:"kind,omitempty"`
+	Path   pfs.Path `json:"path,omitempty"`
+	Cause  string   `json:"cause,omitempty"`
+}
+
+// control carries out a command, for the user who mounted, or root.
+func (s *server) control(ctx context.Context, h *raw.InHeader, command string, dest []byte) (uint32, raw.Status) {
+	if s.opts.Control == nil || h.Uid != 0 && h.Uid != s.self.Uid {
+		return 0, raw.ENODATA
+	}
+	var a answer
+	if err := s.opts.Control(ctx, command); err != nil {
+		a = answer{Failed: true, Kind: pfs.KindOf(err), Cause: err.Error()}
+		if e := (*pfs.Error)(nil); errors.As(err, &e) {
+			a.Path, a.Cause = e.Path, e.Cause()
+		}
+	}
+	text, err := json.Marshal(a)
+	return s.value(text, err, dest)
 }
 
 func (s *server) ListXAttr(cancel <-chan struct{}, h *raw.InHeader, dest []byte) (uint32, raw.Status) {

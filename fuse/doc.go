@@ -14,7 +14,7 @@
 // The kernel keeps names and attributes for Options.Timeout, and pages of a file until an open finds
 // another version. So a mount sees the changes of others after that time at the latest, and an open
 // sees what was closed before. Changes through the mount itself are visible at once, because every
-// write reaches the store before it returns. Open files without a handle (pfs.File) read one version:
+// write reaches the file system before it returns. A handle that is a Flusher is flushed by close(2). Open files without a handle (pfs.File) read one version:
 // while one is open, another version is another node, with pages of its own.
 //
 // # Errors

@@ -8,7 +8,6 @@ import (
 	"io/fs"
 	"slices"
 	"sync"
-	"sync/atomic"
 	"syscall"
 
 	raw "github.com/hanwen/go-fuse/v2/fuse"
@@ -28,9 +27,6 @@ type openFile struct {
 	mu     sync.RWMutex // guards the following
 	file   pfs.File     // nil if handle is not
 	writes uint32       // of node, when file was opened
-
-	appends bool        // the store has no random writes; a Sync completes what was written
-	pending atomic.Bool // something was written since the last Sync
 }
 
 func (s *server) Open(cancel <-chan struct{}, in *raw.OpenIn, out *raw.OpenOut) raw.Status {
@@ -59,7 +55,7 @@ func (s *server) Open(cancel <-chan struct{}, in *raw.OpenIn, out *raw.OpenOut) 
 		h.Close(ctx)
 		return s.status(err)
 	}
-	o, err := s.writer(ctx, n, name, h)
+	o, err := s.writer(n, h)
 	if err != nil {
 		h.Close(ctx)
 		return s.status(err)
@@ -114,26 +110,8 @@ func (s *server) openHandle(ctx context.Context, name pfs.Path, flags pfs.OpenFl
 }
 
 // writer returns an open file for the handle h of the file n.
-func (s *server) writer(ctx context.Context, n *node, name pfs.Path, h pfs.Handle) (*openFile, error) {
-	s.tree.mu.Lock()
-	dir := n.name.parent
-	var can pfs.Capabilities
-	if dir != nil {
-		can = dir.asDir.can
-	}
-	s.tree.mu.Unlock()
-	if can == 0 {
-		var err error
-		if can, err = pfs.CapabilitiesOf(ctx, s.fs, name.Parent()); err != nil {
-			return nil, err
-		}
-		if dir != nil {
-			s.tree.mu.Lock()
-			dir.asDir.can = can
-			s.tree.mu.Unlock()
-		}
-	}
-	o := &openFile{node: n, handle: h, appends: !can.Has(pfs.CanWriteRandom)}
+func (s *server) writer(n *node, h pfs.Handle) (*openFile, error) {
+	o := &openFile{node: n, handle: h}
 	s.tree.mu.Lock()
 	backed := n.extra != nil && n.extra.backing != nil
 	if !backed {
@@ -226,7 +204,7 @@ func (s *server) Create(cancel <-chan struct{}, in *raw.CreateIn, base string, o
 		return s.status(err)
 	}
 	n := s.found(&out.EntryOut, dir, base, info)
-	o, err := s.writer(ctx, n, name, h)
+	o, err := s.writer(n, h)
 	if err != nil {
 		h.Close(ctx)
 		s.tree.forget(n.num, 1)
@@ -280,9 +258,6 @@ func (s *server) Read(cancel <-chan struct{}, in *raw.ReadIn, buf []byte) (raw.R
 
 func (o *openFile) readAt(ctx context.Context, s *server, p []byte, off int64) (int, error) {
 	if o.handle != nil {
-		if err := o.complete(ctx); err != nil {
-			return 0, err
-		}
 		return o.handle.ReadAt(ctx, p, off)
 	}
 	if !o.refresh(ctx, s, false) {
@@ -410,18 +385,6 @@ func (f keptFile) Info() pfs.Info { return f.info }
 
 func (f keptFile) Close() error { return f.handle.Close(context.Background()) }
 
-// complete syncs the appended bytes: only then the store has them and can read them.
-func (o *openFile) complete(ctx context.Context) error {
-	if !o.appends || !o.pending.Swap(false) {
-		return nil
-	}
-	err := o.handle.Sync(ctx)
-	if err != nil {
-		o.pending.Store(true)
-	}
-	return err
-}
-
 func (s *server) Write(cancel <-chan struct{}, in *raw.WriteIn, data []byte) (uint32, raw.Status) {
 	ctx, end := s.call(cancel, &in.InHeader)
 	defer end()
@@ -430,10 +393,9 @@ func (s *server) Write(cancel <-chan struct{}, in *raw.WriteIn, data []byte) (ui
 		return 0, raw.EBADF
 	}
 	done := 0
-	if in.Unique&resent != 0 && (o.appends || s.journal.again(in.Unique)) {
+	if s.journal.again(in.Unique) {
 		done = s.written(ctx, o, data, int64(in.Offset))
 	}
-	o.pending.Store(true)
 	n, err := done, error(nil)
 	if done < len(data) {
 		n, err = o.handle.WriteAt(ctx, data[done:], int64(in.Offset)+int64(done))
@@ -463,7 +425,10 @@ func (s *server) Flush(cancel <-chan struct{}, in *raw.FlushIn) raw.Status {
 	}
 	ctx, end := s.call(cancel, &in.InHeader)
 	defer end()
-	return s.status(s.file(in.Fh).complete(ctx))
+	if f, ok := s.file(in.Fh).handle.(Flusher); ok {
+		return s.status(f.Flush(ctx))
+	}
+	return raw.OK
 }
 
 func (s *server) Fsync(cancel <-chan struct{}, in *raw.FsyncIn) raw.Status {

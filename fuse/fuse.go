@@ -97,6 +97,12 @@ type Options struct {
 	// the function Warm returns.
 	Warm func(ctx context.Context, name pfs.Path, info pfs.Info) (any, error)
 
+	// Pending, if not nil, returns the Pending of the mount's Status: what is not on the store yet.
+	Pending func() any
+
+	// Control, if not nil, carries out a command of the function Control.
+	Control func(ctx context.Context, command string) error
+
 	// Source is shown as the device of the mount.
 	Source string
 
@@ -112,6 +118,12 @@ type LocalFile interface {
 	// Local returns that file, or nil if not all of the content is in one. It stays open
 	// until the LocalFile is closed.
 	Local() *os.File
+}
+
+// Flusher is a pfs.Handle whose writes need another call to reach the store, when a program closes the
+// file. Its error is that of close(2).
+type Flusher interface {
+	Flush(ctx context.Context) error
 }
 
 // Owner is a user and a group.
@@ -131,7 +143,8 @@ type Status struct {
 	// does not answer, and "private" if the mount belongs to another user.
 	State string `json:"state"`
 
-	Cache any `json:"cache,omitempty"` // as Options.Cache returned it
+	Cache   any `json:"cache,omitempty"`   // as Options.Cache returned it
+	Pending any `json:"pending,omitempty"` // as Options.Pending returned it
 }
 
 // shared reports whether others than the user who mounts may use the mount. The kernel then checks the

@@ -71,7 +71,7 @@ var shapes = [...]struct{ ints, strings int }{
 	recLinked:    {1, 0}, // node
 	recVersion:   {2, 0}, // node, version
 	recBacking:   {2, 0}, // node, number, 0 for none
-	recOpen:      {6, 2}, // number, node, kind; flags, Info.ID, 1 if it appends, or 1 if fixed, version, 1 if backed; ID, path
+	recOpen:      {6, 2}, // number, node, kind; flags, Info.ID, unused, or 1 if fixed, version, 1 if backed; ID, path
 	recClose:     {1, 0}, // number
 	recIntent:    {1, 0}, // number of the request
 	recAnswer:    {1, 1}, // number of the request; answer

@@ -313,6 +313,38 @@ func unmount(dir string, lazily bool) error {
 	return pfs.Errorf(op, "", kindOf(err), "unmount %s: %w", dir, err)
 }
 
+// Control has the mount at dir carry out a command of Options.Control, and returns its error. A mount without
+// Options.Control answers Unsupported.
+func Control(dir, command string) error {
+	const op = "fuse.Control"
+	dir, err := real(dir)
+	if err != nil {
+		return pfs.Errorf(op, "", kindOf(err), "mount point: %w", err)
+	}
+	if e, ok := find(dir); !ok || e.fsType != fsType {
+		return pfs.Errorf(op, "", pfs.NotExist, "%s is not a mount of this program", dir)
+	}
+	text := make([]byte, 64<<10)
+	n, err := syscall.Getxattr(dir, controlXattr+command, text)
+	if err == syscall.ENODATA {
+		return pfs.Errorf(op, "", pfs.Unsupported, "%s stages nothing, or is another user's", dir)
+	}
+	if err != nil {
+		return pfs.Errorf(op, "", kindOf(err), "%s: %w", dir, err)
+	}
+	var a answer
+	if err := json.Unmarshal(text[:n], &a); err != nil {
+		return pfs.E(op, "", pfs.Other, err)
+	}
+	if !a.Failed {
+		return nil
+	}
+	if a.Cause == "" {
+		return pfs.E(op, a.Path, a.Kind, nil)
+	}
+	return pfs.Errorf(op, a.Path, a.Kind, "%s", a.Cause)
+}
+
 // Mounts returns the mounts of this package on this machine, in the order of their mounting.
 func Mounts() ([]Status, error) {
 	all, err := mounts()
@@ -379,15 +411,15 @@ const (
 // status asks the server of a mount.
 func (e entry) status() Status {
 	st := Status{MountPoint: e.dir, Source: e.source, ReadOnly: e.readOnly, State: silent}
-	type answer struct {
+	type reply struct {
 		value []byte
 		err   error
 	}
-	got := make(chan answer, 1)
+	got := make(chan reply, 1)
 	go func() {
 		value := make([]byte, 64<<10)
 		n, err := syscall.Getxattr(e.dir, statusXattr, value)
-		got <- answer{value[:max(0, n)], err}
+		got <- reply{value[:max(0, n)], err}
 	}()
 	select {
 	case <-time.After(patience):

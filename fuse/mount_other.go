@@ -25,6 +25,9 @@ func (m *Mounted) Close() error { return nil }
 // Unmount answers Unsupported.
 func Unmount(string) error { return unsupported("fuse.Unmount") }
 
+// Control answers Unsupported.
+func Control(string, string) error { return unsupported("fuse.Control") }
+
 // Mounts answers Unsupported.
 func Mounts() ([]Status, error) { return nil, unsupported("fuse.Mounts") }
 

@@ -43,10 +43,9 @@ type node struct {
 // dirState is what is known of a directory.
 type dirState struct {
 	children map[string]*node
-	mode     fs.FileMode      // as last seen
-	gid      uint32           // as last seen
-	mtime    time.Time        // as last seen
-	can      pfs.Capabilities // 0 before the first request
+	mode     fs.FileMode // as last seen
+	gid      uint32      // as last seen
+	mtime    time.Time   // as last seen
 
 	protection Protection
 	asked      time.Duration // when Options.Protection was, as since has it; 0 if never

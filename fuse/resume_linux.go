@@ -57,11 +57,7 @@ func openRecord(fh uint64, open any) (ints []uint64, strings []string) {
 		return []uint64{fh, o.node.num, openedDir, 0, 0, 0}, []string{"", ""}
 	case *openFile:
 		if h, ok := o.handle.(*namedHandle); ok {
-			appends := uint64(0)
-			if o.appends {
-				appends = 1
-			}
-			return []uint64{fh, o.node.num, openedHandle, uint64(h.flags), h.file.Load(), appends}, []string{h.id, string(h.name)}
+			return []uint64{fh, o.node.num, openedHandle, uint64(h.flags), h.file.Load(), 0}, []string{h.id, string(h.name)}
 		}
 		backed := uint64(0)
 		if o.backed {
@@ -170,7 +166,6 @@ func (s *server) resumeOpen(ints []uint64, strings []string) error {
 		o.fixed, o.version, o.backed = ints[3] != 0, ints[4], ints[5] != 0
 		o.file = &resumedFile{s: s, node: n, version: ints[4]}
 	default:
-		o.appends = ints[5] != 0
 		h := &namedHandle{s: s, node: n, id: strings[0], name: pfs.Path(strings[1]), flags: pfs.OpenFlags(ints[3])}
 		h.file.Store(ints[4])
 		o.handle = h
@@ -402,6 +397,16 @@ func (n *namedHandle) Stat(ctx context.Context) (info pfs.Info, err error) {
 
 func (n *namedHandle) SetAttr(ctx context.Context, mask pfs.AttrMask, attrs pfs.Attrs) error {
 	return n.do(ctx, func(h pfs.Handle) error { return h.SetAttr(ctx, mask, attrs) })
+}
+
+// Flush is that of the handle, if it is a Flusher.
+func (n *namedHandle) Flush(ctx context.Context) error {
+	return n.do(ctx, func(h pfs.Handle) error {
+		if f, ok := h.(Flusher); ok {
+			return f.Flush(ctx)
+		}
+		return nil
+	})
 }
 
 // Close also closes a handle that another server has opened and this one has not used: the store may

@@ -47,7 +47,7 @@ on the service only while you are logged in and the service answers quickly.`, "
 		}},
 		{"Subcommands for PFS:", []*cli.Command{
 			files.Cat(a), files.Chmod(a), files.Cp(a), files.Df(a), files.Du(a), files.Find(a), files.Head(a), files.Ls(a), files.Mkdir(a),
-			mounting.Mount(a, nil, mounting.Status(a)), files.Mv(a), files.Quota(a), files.Rm(a), files.Stat(a), files.Sync(a), files.Tail(a), files.Touch(a),
+			mounting.Mount(a, nil, mounting.Status(a), mounting.Flush(a)), files.Mv(a), files.Quota(a), files.Rm(a), files.Stat(a), files.Sync(a), files.Tail(a), files.Touch(a),
 			files.Tree(a), mounting.Umount(a), files.Verify(a),
 		}},
 		{"Subcommands for data:", []*cli.Command{dataset.Command(a), recordio.Command(a)}},

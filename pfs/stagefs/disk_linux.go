@@ -8,6 +8,8 @@ import (
 	"github.com/paddlecloud/pfs/pfs"
 )
 
+const lockName = "lock"
+
 // lockDir locks the directory dir until the file that it returns is closed.
 func lockDir(dir string) (*os.File, error) {
 	const op = "stagefs.New"
@@ -18,7 +20,7 @@ func lockDir(dir string) (*os.File, error) {
 	if st, ok := info.Sys().(*syscall.Stat_t); !info.IsDir() || !ok || int(st.Uid) != os.Getuid() || info.Mode().Perm()&0o077 != 0 {
 		return nil, pfs.Errorf(op, "", pfs.Permission, "%s is not a directory of this user alone: remove it, or choose another cache directory", dir)
 	}
-	f, err := os.OpenFile(filepath.Join(dir, "lock"), os.O_RDWR|os.O_CREATE, 0o600)
+	f, err := os.OpenFile(filepath.Join(dir, lockName), os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		return nil, pfs.E(op, "", pfs.KindOf(err), err)
 	}

@@ -27,7 +27,7 @@
 //
 // A pending file is uploaded again from time to time, and after a restart, unless others have changed
 // the file on the store in the meantime. An incomplete file is kept until Publish or Discard; with
-// Options.Resume it stays open for the handles that are opened next.
+// Options.Resume it stays open, for a handle that continues one of that process.
 //
 // # On disk
 //

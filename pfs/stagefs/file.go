@@ -8,7 +8,6 @@ import (
 	"sync"
 
 	"github.com/paddlecloud/pfs/pfs"
-	"github.com/paddlecloud/pfs/pfs/internal/rules"
 )
 
 // file is a file that is open, staged, or part of a running operation.
@@ -46,6 +45,10 @@ func (fl *file) unlock() { <-fl.sem }
 func (fl *file) open(ctx context.Context, flags pfs.OpenFlags, perm fs.FileMode) (*handle, error) {
 	const op = "stagefs.OpenHandle"
 	name := fl.fs.nameOf(fl)
+	id, named := pfs.HandleIDOf(ctx)
+	if named && id.Continue && fl.stage != nil {
+		return fl.newHandle(name, flags), nil // it was opened before
+	}
 	if fl.unsynced { // a handle that is opened now could not read these bytes
 		if err := fl.sync(ctx, false); err != nil {
 			return nil, err
@@ -56,6 +59,9 @@ func (fl *file) open(ctx context.Context, flags pfs.OpenFlags, perm fs.FileMode)
 		ask &^= pfs.OpenTruncate
 	}
 	store, err := pfs.OpenHandle(ctx, fl.fs.below, name, ask, perm)
+	if err != nil && named && id.Continue { // the store had this file open by another handle
+		store, err = pfs.OpenHandle(pfs.WithHandleID(ctx, pfs.HandleID{ID: pfs.NewID()}), fl.fs.below, name, ask, perm)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -85,13 +91,18 @@ func (fl *file) open(ctx context.Context, flags pfs.OpenFlags, perm fs.FileMode)
 		fl.store, fl.rights = store, ask&(pfs.OpenRead|pfs.OpenWrite)
 		fl.setEnd(-1, false)
 	}
+	return fl.newHandle(name, flags), nil
+}
+
+// newHandle returns one more handle.
+func (fl *file) newHandle(name pfs.Path, flags pfs.OpenFlags) *handle {
 	fl.handles++
 	fl.fs.mu.Lock()
 	fl.users++
 	fl.fs.mu.Unlock()
-	h := &handle{Handle: rules.Handle{Name: name, Flags: flags}, made: flags&pfs.OpenExclusive != 0}
-	h.f = fl
-	return h, nil
+	h := &handle{f: fl, made: flags&pfs.OpenExclusive != 0}
+	h.Name, h.Flags = name, flags
+	return h
 }
 
 // is reports whether now describes the file.

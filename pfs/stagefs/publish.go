@@ -230,25 +230,6 @@ func (f *FS) Status() []Status {
 	return all
 }
 
-// Resumed ends Options.Resume: files that no handle has continued are incomplete.
-func (f *FS) Resumed() {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	for name, fl := range f.files {
-		fl.mu.Lock()
-		if s := fl.stage; fl.users == 0 && s != nil && s.State == open {
-			s.State = incomplete
-			if err := s.writeRecord(true); err != nil {
-				f.opts.Logger.Warn("the record of a staged file cannot be written", "path", name, "error", err)
-			}
-			fl.stage = nil
-			delete(f.files, name)
-			f.incomplete = append(f.incomplete, s)
-		}
-		fl.mu.Unlock()
-	}
-}
-
 // Publish uploads the incomplete or pending file with that ID, in place of what the store has now.
 func (f *FS) Publish(ctx context.Context, id string) error {
 	const op = "stagefs.Publish"

@@ -107,13 +107,22 @@ func (s *stage) moved(to pfs.Path) {
 	}
 }
 
+// resumeWait bounds how long a process waits for the end of the one that it replaces.
+const resumeWait = time.Minute
+
 // recover locks the directory and reads the records in it.
 func (f *FS) recover() (err error) {
 	const op = "stagefs.New"
 	if err := os.MkdirAll(f.opts.Dir, 0o700); err != nil {
 		return pfs.E(op, "", pfs.KindOf(err), err)
 	}
-	if f.held, err = lockDir(f.opts.Dir); err != nil {
+	for end := time.Now().Add(resumeWait); ; time.Sleep(10 * time.Millisecond) {
+		f.held, err = lockDir(f.opts.Dir)
+		if pfs.KindOf(err) != pfs.Exist || !f.opts.Resume || time.Now().After(end) {
+			break
+		}
+	}
+	if err != nil {
 		return err
 	}
 	defer func() {
@@ -128,7 +137,7 @@ func (f *FS) recover() (err error) {
 	for _, e := range names {
 		switch name := filepath.Join(f.opts.Dir, e.Name()); filepath.Ext(name) {
 		case recordSuffix:
-			err = f.load(name[:len(name)-len(recordSuffix)])
+			err = f.load(name[:len(name)-len(recordSuffix)], f.opts.Resume)
 		case dataSuffix: // without a record, it has nothing that the store lacks
 			if _, failed := os.Lstat(name[:len(name)-len(dataSuffix)] + recordSuffix); errors.Is(failed, fs.ErrNotExist) {
 				err = os.Remove(name)
@@ -145,7 +154,9 @@ func (f *FS) recover() (err error) {
 }
 
 // load takes over the staged file with that prefix. One that cannot be read stays where it is.
-func (f *FS) load(prefix string) error {
+func (f *FS) load(prefix string, resume bool) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
 	s := &stage{fs: f, id: filepath.Base(prefix), dirty: true}
 	text, err := os.ReadFile(prefix + recordSuffix)
 	if err == nil {
@@ -170,7 +181,7 @@ func (f *FS) load(prefix string) error {
 	if s.State != pending { // its last changes may be newer than the record
 		s.Gen, s.MTime = newGen(), time.Now().Truncate(time.Millisecond)
 	}
-	if f.files[s.Path] != nil || s.State != pending && !f.opts.Resume {
+	if f.files[s.Path] != nil || s.State != pending && !resume {
 		s.State = incomplete
 		f.incomplete = append(f.incomplete, s)
 		return s.writeRecord(true)
@@ -180,4 +191,44 @@ func (f *FS) load(prefix string) error {
 	f.files[s.Path] = fl
 	f.ids.show(s.Base.ID, s.Shown)
 	return nil
+}
+
+// abandoned is how long a process does not use a directory before others take over what is in it.
+const abandoned = 10 * time.Minute
+
+// adopt takes over what is in abandoned directories of other mounts.
+func (f *FS) adopt() {
+	dirs, _ := filepath.Glob(f.opts.Others)
+	for _, dir := range dirs {
+		used, err := os.Stat(filepath.Join(dir, lockName))
+		if err != nil || dir == f.opts.Dir || time.Since(used.ModTime()) < abandoned {
+			continue
+		}
+		if held, err := lockDir(dir); err == nil {
+			if err := f.adoptFrom(dir); err != nil {
+				f.opts.Logger.Warn("what another mount has left cannot be taken over", "dir", dir, "error", err)
+			}
+			_ = held.Close()
+		}
+	}
+}
+
+func (f *FS) adoptFrom(dir string) error {
+	records, err := filepath.Glob(filepath.Join(dir, "*"+recordSuffix))
+	for _, name := range records {
+		from := name[:len(name)-len(recordSuffix)]
+		to := filepath.Join(f.opts.Dir, filepath.Base(from))
+		for _, suffix := range []string{dataSuffix, recordSuffix} {
+			if err := os.Rename(from+suffix, to+suffix); err != nil {
+				return err
+			}
+		}
+		if err := f.load(to, false); err != nil {
+			return err
+		}
+	}
+	if err == nil {
+		err = os.RemoveAll(dir)
+	}
+	return err
 }

@@ -21,8 +21,12 @@ type Options struct {
 	// mounted by an account needs its own.
 	Dir string
 
-	// Resume continues the files that were open when an earlier process ended, because its
-	// handles will be opened again. Resumed ends this.
+	// Others is a pattern (filepath.Match) for the directories of other mounts of the same tree
+	// and account. What is left in one that no process has used for ten minutes is taken over.
+	Others string
+
+	// Resume continues the files that were open when an earlier process ended: its handles will
+	// be opened again (pfs.HandleID.Continue). New waits for the end of that process.
 	Resume bool
 
 	Logger *slog.Logger // default: discard
@@ -82,7 +86,9 @@ func New(fsys pfs.FileSystem, opts Options) (*FS, error) {
 	f.ctx, f.cancel = context.WithCancel(context.Background())
 	f.work.Go(func() {
 		for tick := time.NewTicker(retryPending); ; {
-			f.uploadAll(f.ctx, func(s *stage) bool { return s.State == pending })
+			_ = os.Chtimes(f.held.Name(), time.Time{}, time.Now()) // so that no other process takes over
+			f.adopt()
+			_ = f.uploadAll(f.ctx, func(s *stage) bool { return s.State == pending })
 			select {
 			case <-f.ctx.Done():
 				tick.Stop()
@@ -177,6 +183,18 @@ func (f *FS) Open(ctx context.Context, name pfs.Path) (pfs.File, error) {
 		}
 	}
 	return f.Layer.Open(ctx, name)
+}
+
+// OpenInfo is Open with what the caller knows of name, which saves a request if the file system below
+// has this method and the file is not in use.
+func (f *FS) OpenInfo(ctx context.Context, name pfs.Path, info pfs.Info) (pfs.File, error) {
+	below, ok := f.below.(interface {
+		OpenInfo(ctx context.Context, name pfs.Path, info pfs.Info) (pfs.File, error)
+	})
+	if !ok || f.lookup(name) != nil || f.ids.shown(info.ID) != info.ID {
+		return f.Open(ctx, name)
+	}
+	return below.OpenInfo(ctx, name, info)
 }
 
 // openBelow opens a file of the store, with the ID that users know.

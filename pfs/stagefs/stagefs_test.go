@@ -254,16 +254,18 @@ func TestResume(t *testing.T) {
 	if after := pfstest.MustStat(t, f, "/f"); after.ID != before.ID || after.Size != before.Size {
 		t.Errorf("%+v, want %+v", after, before)
 	}
-	h := openFile(t, f, "/f", 0)
-	f.Resumed()
-	if all := f.Status(); len(all) != 2 || all[0].State != string(open) || all[1].State != string(incomplete) {
-		t.Errorf("%+v", all)
-	}
+	h, err := f.OpenHandle(pfs.WithHandleID(t.Context(), pfs.HandleID{ID: pfs.NewID(), Continue: true}), "/f", pfs.OpenRead|pfs.OpenWrite, 0)
+	must(t, err)
 	pfstest.WantFile(t, f, "/f", []byte("Content"))
 	writeAt(t, h, "T", 6)
 	must(t, h.Close(t.Context()))
 	pfstest.WantFile(t, store, "/f", []byte("ContenT"))
 	pfstest.WantFile(t, store, "/g", []byte("content"))
+	if st := wantStatus(t, f, open, ""); st.Path != "/g" {
+		t.Errorf("%+v", st)
+	}
+	f = restart(t, f, store, false)
+	wantStatus(t, f, incomplete, "")
 }
 
 // TestOthersChangeTheFile: the last close wins, and the log says so. What was closed before that does not replace
@@ -341,6 +343,38 @@ func TestNamesChange(t *testing.T) {
 	if got := left(t, f); got != "" {
 		t.Errorf("local files: %s", got)
 	}
+}
+
+// TestTakesOverAbandonedDirectories: what a mount at another place has left is uploaded too, but not while its process may
+// come back.
+func TestTakesOverAbandonedDirectories(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		mem, top := newStore(), t.TempDir()
+		store := newFaulty(mem)
+		pfstest.WriteFile(t, mem, "/closed", []byte("content"))
+		pfstest.WriteFile(t, mem, "/open", []byte("content"))
+		f := newFS(t, store, Options{Dir: top + "/tree-1"})
+		writeAt(t, openFile(t, f, "/open", 0), "C", 0)
+		h := openFile(t, f, "/closed", 0)
+		writeAt(t, h, "C", 0)
+		store.fail(pfs.NoSpace)
+		pfstest.WantKind(t, h.Close(t.Context()), pfs.NoSpace)
+		must(t, f.Close())
+		store.work()
+		g := newFS(t, store, Options{Dir: top + "/tree-2", Others: top + "/tree-*"})
+		time.Sleep(abandoned / 2)
+		synctest.Wait()
+		wantStatus(t, g, "", "")
+		time.Sleep(abandoned)
+		synctest.Wait()
+		if st := wantStatus(t, g, incomplete, ""); st.Path != "/open" {
+			t.Errorf("%+v", st)
+		}
+		pfstest.WantFile(t, mem, "/closed", []byte("Content"))
+		if _, err := os.Stat(top + "/tree-1"); !os.IsNotExist(err) {
+			t.Errorf("the directory is there: %v", err)
+		}
+	})
 }
 
 // TestOneProcess: two processes do not use one directory.

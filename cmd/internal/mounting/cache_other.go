@@ -11,3 +11,8 @@ import (
 func (o options) cached(store backends.Store, opts fuse.Options, _ string) (backends.Store, fuse.Options, error) {
 	return store, opts, nil
 }
+
+// staged returns store.
+func (o options) staged(store backends.Store, opts fuse.Options, _, _ string) (backends.Store, fuse.Options, error) {
+	return store, opts, nil
+}

@@ -97,13 +97,13 @@ PFS_TOKEN_FILE names a file with a token to use in place of a login. With it,
 }
 
 // serve mounts and serves. It writes to ready, if that is not nil, when the mount is ready.
-func serve(ctx context.Context, a *app.App, o options, dir string, ready *os.File) error {
-	fsys, opts, err := o.open(ctx, a)
+func serve(ctx context.Context, a *app.App, o options, dir string, ready *os.File) (err error) {
+	fsys, opts, err := o.open(ctx, a, dir)
 	if err != nil {
 		return err
 	}
 	if fsys.Close != nil {
-		defer fsys.Close()
+		defer func() { err = cmp.Or(err, fsys.Close()) }()
 	}
 	healthy, err := o.serveMetrics(opts)
 	if err != nil {
@@ -129,8 +129,8 @@ func serve(ctx context.Context, a *app.App, o options, dir string, ready *os.Fil
 	}
 }
 
-// open returns the file system to mount.
-func (o options) open(ctx context.Context, a *app.App) (fsys backends.Store, opts fuse.Options, err error) {
+// open returns the file system to mount at mountPoint.
+func (o options) open(ctx context.Context, a *app.App, mountPoint string) (fsys backends.Store, opts fuse.Options, err error) {
 	root, err := pfs.CleanPath(cmp.Or(o.root, string(pfs.Root)))
 	if o.store == "" {
 		root, err = pfs.CleanPath(cmp.Or(o.root, string(app.Top)))
@@ -169,7 +169,7 @@ func (o options) open(ctx context.Context, a *app.App) (fsys backends.Store, opt
 			return fsys, opts, err
 		}
 		opts.Protection = (&protections{fs: fsys.FileSystem, public: map[pfs.Path]publicRight{}}).of
-		return o.cached(fsys, opts, user)
+		return o.stacked(fsys, opts, user, mountPoint)
 	}
 	// These stores know no user numbers.
 	opts.Squash = strings.HasPrefix(o.store, "hdfs:") || strings.HasPrefix(o.store, "mem:")
@@ -181,7 +181,20 @@ func (o options) open(ctx context.Context, a *app.App) (fsys backends.Store, opt
 	if err != nil {
 		return fsys, opts, err
 	}
-	return o.cached(fsys, opts, "")
+	return o.stacked(fsys, opts, "", mountPoint)
+}
+
+// stacked returns store with a cache, and with staging if it is to be changed. user is the account that
+// uses it.
+func (o options) stacked(store backends.Store, opts fuse.Options, user, mountPoint string) (backends.Store, fuse.Options, error) {
+	store, opts, err := o.cached(store, opts, user)
+	if err == nil && !o.readOnly {
+		store, opts, err = o.staged(store, opts, user, mountPoint)
+	}
+	if err != nil && store.Close != nil {
+		_ = store.Close()
+	}
+	return store, opts, err
 }
 
 // parseOwner parses the flag --owner.
@@ -224,8 +237,8 @@ func Status(a *app.App) *cli.Command {
 		Summary: "list the mounts of this machine",
 		Text: `Lists the mounts: where, in which state (serving; dead: its process has ended; silent: it
 does not answer; private: it is another user's), how open files are read, the process,
-and what is mounted. With MOUNTPOINT it lists this mount only; the exit code is 0 only if
-it is serving.`,
+and what is mounted; below each, the files that are not on the store yet (see flush).
+With MOUNTPOINT it lists this mount only; the exit code is 0 only if it is serving.`,
 		Exits: []cliio.Code{cliio.NotFound, cliio.Unavailable},
 		Flags: []cli.Flag{&cli.BoolFlag{Name: "json", Usage: "print the mounts as a JSON array", Destination: &json}},
 		Run: func(_ context.Context, operands []string) error {
@@ -244,6 +257,7 @@ it is serving.`,
 					a.Printf("%-8s %-10s %7s  %s\n", "STATE", "OPEN MODE", "PROCESS", "MOUNT POINT")
 				}
 				a.Printf("%-8s %-10s %7d  %s (%s)\n", m.State, cmp.Or(m.OpenMode, "-"), m.ServerPID, a.Name(m.MountPoint), a.Name(m.Source))
+				printPending(a, pendingOf(m))
 			}
 			return err
 		},

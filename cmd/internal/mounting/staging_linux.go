@@ -1,0 +1,107 @@
+package mounting
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/paddlecloud/pfs/cmd/internal/backends"
+	"github.com/paddlecloud/pfs/fuse"
+	"github.com/paddlecloud/pfs/pfs"
+	"github.com/paddlecloud/pfs/pfs/stagefs"
+)
+
+// flushGrace bounds how long the end of a mount waits for uploads.
+const flushGrace = 20 * time.Second
+
+// staged returns store with random writes. Stores that always have them are returned as they are.
+func (o options) staged(store backends.Store, opts fuse.Options, user, mountPoint string) (backends.Store, fuse.Options, error) {
+	if o.store != "" && !strings.HasPrefix(o.store, "hdfs:") {
+		return store, opts, nil
+	}
+	s, err := o.staging(opts, user, mountPoint)
+	if err != nil {
+		return store, opts, err
+	}
+	s.Resume = opts.Broker != nil && opts.Broker.Replaces()
+	f, err := stagefs.New(store.FileSystem, s)
+	if pfs.KindOf(err) == pfs.Exist {
+		err = pfs.Errorf("mounting.Mount", "", pfs.Exist, "%s is mounted already, or the process of its last mount has not ended (%s is in use)", mountPoint, s.Dir)
+	}
+	if err != nil {
+		return store, opts, err
+	}
+	closeStore := store.Close
+	store.FileSystem = f
+	store.Close = func() error {
+		ctx, cancel := context.WithTimeout(context.Background(), flushGrace)
+		defer cancel()
+		err := f.Flush(ctx)
+		for _, left := range f.Status() {
+			opts.Logger.Warn("this file is not on the store; the next mount uploads what was closed", "path", left.Path, "state", left.State,
+				"bytes", left.Bytes, "data", left.Data, "reason", left.Reason)
+		}
+		err = errors.Join(err, f.Close())
+		if closeStore != nil {
+			err = errors.Join(err, closeStore())
+		}
+		return err
+	}
+	opts.Pending = func() any { return shown(f.Status()) }
+	opts.Control = func(ctx context.Context, command string) error {
+		command, id, _ := strings.Cut(command, "/")
+		switch command {
+		case flushCommand:
+			return f.Flush(ctx)
+		case publishCommand:
+			return f.Publish(ctx, id)
+		case discardCommand:
+			return f.Discard(ctx, id)
+		}
+		return pfs.Errorf("mounting.control", "", pfs.Unsupported, "the process of this mount does not know the command %q", command)
+	}
+	return store, opts, nil
+}
+
+// staging returns where files are staged: beside the cache, apart for each tree, account and mount point.
+func (o options) staging(opts fuse.Options, user, mountPoint string) (s stagefs.Options, err error) {
+	top := ""
+	if len(o.cacheDirs) > 0 {
+		top, err = filepath.Abs(o.cacheDirs[0])
+	} else if top, err = os.UserCacheDir(); err == nil {
+		top = filepath.Join(top, "pfs")
+	}
+	if err == nil {
+		mountPoint, err = filepath.Abs(mountPoint)
+	}
+	if err != nil {
+		return s, pfs.Errorf("mounting.Mount", "", pfs.Invalid, "a mount needs a directory for what is written: name one with --cache-dir, or mount with --read-only (%w)", err)
+	}
+	tree := filepath.Join(top, fmt.Sprintf("staging-%d-%s", os.Getuid(), short(opts.Source, user)))
+	return stagefs.Options{Dir: tree + "-" + short(mountPoint), Others: tree + "-*", Logger: opts.Logger}, nil
+}
+
+// short returns a short hash of words.
+func short(words ...string) string {
+	return fmt.Sprintf("%x", sha256.Sum256(fmt.Appendf(nil, "%q", words)))[:12]
+}
+
+// shown returns what a status shows of all: as many files as surely fit.
+func shown(all []stagefs.Status) pending {
+	const most = 100
+	p := pending{Files: len(all), List: []pendingFile{}}
+	size := 0
+	for _, s := range all {
+		p.Bytes += s.Bytes
+		size += 300 + 2*len(s.Path) + 2*len(s.Data) + 2*len(s.Reason)
+		if len(p.List) < most && size < 24<<10 {
+			p.List = append(p.List, pendingFile{string(s.Path), s.State, s.Bytes, s.Since, s.Reason, s.ID, s.Data})
+		}
+	}
+	return p
+}
