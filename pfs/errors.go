@@ -238,8 +238,11 @@ func Known(op string, name Path, err error) (known error, ok bool) {
 	}
 	var e *Error
 	if errors.As(err, &e) {
-		if e.Path == "" && e.Kind != Invalid {
+		switch {
+		case e.Path == "" && e.Kind != Invalid:
 			return E(op, name, e.Kind, e.Err), true
+		case e.Op == "":
+			return E(op, e.Path, e.Kind, e.Err), true
 		}
 		return err, true
 	}

@@ -146,7 +146,10 @@ func (s *store) SetAttr(ctx context.Context, name pfs.Path, mask pfs.AttrMask, a
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	_, err := s.findOpenable(op, name)
+	fi, err := s.find(op, name)
+	if err == nil {
+		err = rules.SetAttr(op, name, fi.Mode(), mask)
+	}
 	if err == nil && mask&pfs.AttrMode != 0 {
 		err = fail(op, name, s.afs.Chmod(nameOf(name), attrs.Mode.Perm()))
 	}

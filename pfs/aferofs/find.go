@@ -84,20 +84,14 @@ func (s *store) find(op string, name pfs.Path) (fs.FileInfo, error) {
 	return fi, err
 }
 
-// findOpenable is find for operations that refuse a link.
-func (s *store) findOpenable(op string, name pfs.Path) (fs.FileInfo, error) {
-	fi, err := s.find(op, name)
-	if err == nil && fi.Mode()&fs.ModeSymlink != 0 {
-		err = pfs.E(op, name, pfs.Symlink, nil)
-	}
-	return fi, err
-}
-
 // findDir checks that name is a directory.
 func (s *store) findDir(op string, name pfs.Path) error {
-	fi, err := s.findOpenable(op, name)
-	if err == nil && !fi.IsDir() {
-		err = pfs.E(op, name, pfs.NotDir, nil)
+	fi, err := s.find(op, name)
+	switch {
+	case err != nil || fi.IsDir():
+		return err
+	case fi.Mode()&fs.ModeSymlink != 0:
+		return pfs.E(op, name, pfs.Symlink, nil)
 	}
-	return err
+	return pfs.E(op, name, pfs.NotDir, nil)
 }

@@ -69,17 +69,9 @@ func (f *file) Close() error {
 
 // readAt fills p or returns an error, whatever f returns at its end.
 func readAt(op string, name pfs.Path, f afero.File, p []byte, off int64) (n int, err error) {
-	for n < len(p) {
-		k, err := f.ReadAt(p[n:], off+int64(n))
-		n += k
-		switch {
-		case n == len(p):
-			return n, nil
-		case err == io.EOF, err == io.ErrUnexpectedEOF, err == nil && k == 0:
-			return n, io.EOF
-		case err != nil:
-			return n, fail(op, name, err)
-		}
+	n, err = io.ReadFull(io.NewSectionReader(f, off, int64(len(p))), p)
+	if err == io.ErrUnexpectedEOF {
+		err = io.EOF
 	}
-	return n, nil
+	return n, fail(op, name, err)
 }

@@ -29,13 +29,6 @@ func (d *dir) Close() {
 	}
 }
 
-// linkError reports a link in the place of a directory or file.
-type linkError struct {
-	rel string // path of the link, relative to the dir
-}
-
-func (e *linkError) Error() string { return "symbolic link" }
-
 // root returns the top directory of the mount. It does not ask libcephfs, which would end the
 // program if the mount were given up at that moment.
 func (c *call) root() *dir { return &dir{c: c, in: c.m.root, lent: true} }
@@ -74,8 +67,8 @@ func (d *dir) open(rel string) (*dir, error) {
 		if cur != d {
 			cur.Close()
 		}
-		if link, ok := err.(*linkError); ok {
-			link.rel = rel[:i+n]
+		if err == syscall.ELOOP {
+			err = pfs.E("", pfs.Path("/"+rel[:i+n]), pfs.Symlink, nil)
 		}
 		if err != nil {
 			return nil, err
@@ -97,7 +90,7 @@ func (d *dir) element(name string) (*dir, error) {
 	}
 	d.c.release(in)
 	if st.mode&fs.ModeSymlink != 0 {
-		return nil, &linkError{rel: name}
+		return nil, syscall.ELOOP
 	}
 	return nil, syscall.ENOTDIR
 }

@@ -27,12 +27,9 @@ var kinds = map[syscall.Errno]pfs.Kind{
 
 // kindOf classifies an error of the store.
 func kindOf(err error) pfs.Kind {
-	var link *linkError
 	var full *noSpace
 	var errno syscall.Errno
 	switch {
-	case errors.As(err, &link):
-		return pfs.Symlink
 	case errors.As(err, &full):
 		return pfs.NoSpace
 	case errors.Is(err, errGone), errors.Is(err, errAbandoned):
@@ -50,10 +47,6 @@ func kindOf(err error) pfs.Kind {
 func fail(op string, name pfs.Path, err error) error {
 	if known, ok := pfs.Known(op, name, err); ok {
 		return known
-	}
-	var link *linkError
-	if errors.As(err, &link) {
-		return pfs.E(op, pfs.Path("/"+link.rel), pfs.Symlink, nil)
 	}
 	return pfs.E(op, name, kindOf(err), err)
 }

@@ -13,12 +13,12 @@ import (
 // dir is an open directory: all operations on names that this package needs. A name is one element,
 // or "." for the directory itself. Links are not followed unless stated; a dir that was opened to
 // follow them does so in open, openFile, chmod, chown and chtimes. Errors are those of the system,
-// or a *linkError. A dir is safe for concurrent use until it is closed.
+// or pfs.Symlink. A dir is safe for concurrent use until it is closed.
 type dir interface {
 	Close() error
 
 	// open opens the directory rel, a path of any number of elements, or "". A link in the path is
-	// a *linkError.
+	// pfs.Symlink.
 	open(rel string) (dir, error)
 
 	// stat describes name or, if follow is set, the target of the link.
@@ -102,12 +102,8 @@ func elements(rel string) iter.Seq2[string, string] {
 	}
 }
 
-// linkError reports a link in the place of a directory or file.
-type linkError struct {
-	rel string // path of the link, relative to the dir
-}
-
-func (e *linkError) Error() string { return "symbolic link" }
+// linkAt reports a link in the place of the directory rel below the root.
+func linkAt(rel string) error { return pfs.E("", absolute(rel), pfs.Symlink, nil) }
 
 // renameExclusively renames without replacing where the system cannot: it uses a second name or,
 // for a directory, an empty directory that the system may replace.

@@ -81,7 +81,7 @@ func (d *fdDir) walk(rel string) (dir, error) {
 		fd, err := openat(cur.fd, name, unix.O_PATH|unix.O_DIRECTORY|unix.O_NOFOLLOW, 0)
 		if err == unix.ENOTDIR || err == unix.ELOOP {
 			if st, e := cur.stat(name, false); e == nil && st.mode&fs.ModeSymlink != 0 {
-				err = &linkError{rel: way}
+				err = linkAt(way)
 			}
 		}
 		if cur != d {

@@ -55,8 +55,8 @@ func (d *rootDir) open(rel string) (dir, error) {
 		if cur != d.root {
 			cur.Close()
 		}
-		if link := (*linkError)(nil); errors.As(err, &link) {
-			link.rel = way
+		if err == syscall.ELOOP {
+			err = linkAt(way)
 		}
 		if err != nil {
 			return nil, err
@@ -82,7 +82,7 @@ func openElement(root *os.Root, name string) (*os.Root, error) {
 	case err != nil:
 		return nil, err
 	case before.Mode()&fs.ModeSymlink != 0:
-		return nil, &linkError{rel: name}
+		return nil, syscall.ELOOP
 	case !before.IsDir():
 		return nil, syscall.ENOTDIR
 	}
@@ -142,7 +142,7 @@ func (d *rootDir) openFile(name string, flag int, perm fs.FileMode) (*os.File, e
 		return nil, err
 	}
 	if before.Mode()&fs.ModeSymlink != 0 {
-		return nil, &linkError{rel: name}
+		return nil, syscall.ELOOP
 	}
 	file, err := d.root.OpenFile(name, flag|nonBlocking, perm)
 	if err != nil {

@@ -24,11 +24,8 @@ var kinds = map[syscall.Errno]pfs.Kind{
 
 // kindOf classifies an error of the system.
 func kindOf(err error) pfs.Kind {
-	var link *linkError
 	var errno syscall.Errno
 	switch {
-	case errors.As(err, &link):
-		return pfs.Symlink
 	case errors.Is(err, errSwapped):
 		return pfs.Conflict
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
@@ -48,10 +45,6 @@ func kindOf(err error) pfs.Kind {
 func fail(op string, name pfs.Path, err error) error {
 	if known, ok := pfs.Known(op, name, err); ok {
 		return known
-	}
-	var link *linkError
-	if errors.As(err, &link) {
-		return pfs.E(op, absolute(link.rel), pfs.Symlink, nil)
 	}
 	return pfs.E(op, name, kindOf(err), posix.Cause(err))
 }

@@ -60,7 +60,7 @@ func TestKindOf(t *testing.T) {
 		{syscall.EPIPE, pfs.Other},
 		{fs.ErrClosed, pfs.Closed},
 		{context.Canceled, pfs.Canceled},
-		{&linkError{rel: "a"}, pfs.Symlink},
+		{linkAt("a"), pfs.Symlink},
 		{errSwapped, pfs.Conflict},
 	}
 	tested := map[error]bool{}
@@ -84,7 +84,7 @@ func TestKindOf(t *testing.T) {
 
 func TestFailNamesTheLink(t *testing.T) {
 	var e *pfs.Error
-	if err := fail("localfs.Test", "/a/b/c", &linkError{rel: "a/b"}); !errors.As(err, &e) || e.Path != "/a/b" {
+	if err := fail("localfs.Test", "/a/b/c", linkAt("a/b")); !errors.As(err, &e) || e.Path != "/a/b" || e.Op != "localfs.Test" {
 		t.Errorf("error %v, want it about /a/b", err)
 	}
 	if fail("localfs.Test", "/a", nil) != nil {

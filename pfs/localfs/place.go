@@ -34,8 +34,8 @@ func (f *FS) openPlace(rel string) (place, error) {
 	for name, way := range elements(rel) {
 		next, err := f.step(p, name, func() pfs.Path { return absolute(way) })
 		p.dir.Close()
-		if link := (*linkError)(nil); errors.As(err, &link) {
-			link.rel = way
+		if errors.Is(err, pfs.Symlink) {
+			err = linkAt(way)
 		}
 		if err != nil {
 			return place{}, err
