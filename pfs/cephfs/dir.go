@@ -68,7 +68,7 @@ func (d *dir) open(rel string) (*dir, error) {
 			cur.Close()
 		}
 		if err == syscall.ELOOP {
-			err = pfs.E("", pfs.Path("/"+rel[:i+n]), pfs.Symlink, nil)
+			err = &pfs.Error{Path: pfs.Path("/" + rel[:i+n]), Kind: pfs.Symlink}
 		}
 		if err != nil {
 			return nil, err

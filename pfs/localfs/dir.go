@@ -103,7 +103,7 @@ func elements(rel string) iter.Seq2[string, string] {
 }
 
 // linkAt reports a link in the place of the directory rel below the root.
-func linkAt(rel string) error { return pfs.E("", absolute(rel), pfs.Symlink, nil) }
+func linkAt(rel string) error { return &pfs.Error{Path: absolute(rel), Kind: pfs.Symlink} }
 
 // renameExclusively renames without replacing where the system cannot: it uses a second name or,
 // for a directory, an empty directory that the system may replace.
