@@ -7,8 +7,11 @@ import (
 	"os"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/paddlecloud/pfs/internal/testbed"
+	"github.com/paddlecloud/pfs/pfs"
+	"github.com/paddlecloud/pfs/pfs/cachefs"
 	"github.com/paddlecloud/pfs/pfs/hdfsfs"
 	"github.com/paddlecloud/pfs/pfs/pfstest"
 	"github.com/paddlecloud/pfs/pfs/stagefs"
@@ -71,5 +74,60 @@ func TestHDFS(t *testing.T) {
 	must(t, os.RemoveAll(dir+"/d"))
 	if all, err := allBelow(dir); err != nil || all != fmt.Sprintf(" d--------- 0\n/saved ---------- %d", len(large())) {
 		t.Errorf("in the end there is\n%v, %v", all, err)
+	}
+}
+
+// TestHDFSCached reads files of HDFS through a cache.
+func TestHDFSCached(t *testing.T) {
+	needFuse(t)
+	c := testbed.HDFS(t)
+	store, err := hdfsfs.New(t.Context(), hdfsfs.Options{NameNodes: c.NameNodes, WebHDFS: c.WebHDFS, Root: c.Scratch(t), User: c.Superuser})
+	must(t, err)
+	t.Cleanup(func() { store.Close() })
+	readCached(t, store, pfs.Root)
+}
+
+// readCached reads files below root through mounts with a cache that is smaller than they are, so that some
+// are evicted. The second mount finds in the cache what the first one left.
+func readCached(t *testing.T, store pfs.FileSystem, root pfs.Path) {
+	contents := map[string][]byte{}
+	for i := range 20 {
+		size := 10_000 + i
+		if i < 4 {
+			size = 5<<20 + i
+		}
+		name := fmt.Sprintf("f%d", i)
+		contents[name] = pfstest.Pattern(uint64(i), size)
+		pfstest.WriteFile(t, store, root.Join(name), contents[name])
+	}
+	cache := t.TempDir()
+	for _, restarted := range []bool{false, true} {
+		t.Run(fmt.Sprintf("restarted=%v", restarted), func(t *testing.T) {
+			c, err := cachefs.New(store, cachefs.Options{Dirs: []string{cache}, Size: 12 << 20, Reserve: 1, Settle: -1})
+			must(t, err)
+			t.Cleanup(func() { c.Close() })
+			dir := mount(t, c, Options{Root: root, Squash: true, ReadOnly: true, OpenMode: Passthrough})
+			compare := func(name string) {
+				t.Helper()
+				if got, err := os.ReadFile(dir + "/" + name); err != nil || !bytes.Equal(got, contents[name]) {
+					t.Errorf("%s: %d wrong bytes, %v", name, len(got), err)
+				}
+			}
+			compare("f19") // the last file that was read
+			if st := c.Status(); restarted && (st.Fetched > 0 || st.Passed > 0) {
+				t.Errorf("a cached file is read from the store: %+v", st)
+			}
+			for range 2 {
+				for i := range len(contents) {
+					compare(fmt.Sprintf("f%d", i))
+				}
+			}
+			for end := time.Now().Add(20 * time.Second); c.Status().Dirs[0].Evicted == 0; time.Sleep(10 * time.Millisecond) {
+				if time.Now().After(end) {
+					t.Fatalf("nothing was evicted: %+v", c.Status())
+				}
+			}
+			compare("f19")
+		})
 	}
 }
