@@ -104,7 +104,7 @@ bench-data: build
 bench-stores: build
 	TAGS=$(TAGS) testdata/bench-stores.sh
 
-bench-mount:
+bench-mount: build
 	TAGS=$(TAGS) testdata/bench-mount.sh
 
 faults: build

@@ -8,12 +8,10 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 ROUNDS=${ROUNDS:-3} ONLY=${ONLY:-} STORES=${STORES:-1} VERSION=v1.75.1
+. testdata/bench-lib.sh
 cache=${XDG_CACHE_HOME:-$HOME/.cache}/pfs-bench
-dir=$(mktemp -d "${TMPDIR:-/tmp}/pfs-bench.XXXXXX")
-trap 'trap "" INT TERM; [ "$STORES" = 0 ] || testdata/testbed/testbed.sh down || true; rm -rf "$dir"' EXIT
-trap 'exit 130' INT
-trap 'exit 143' TERM
 export PFS_TESTBED_DIR=$dir/testbed
+at_end() { [ "$STORES" = 0 ] || testdata/testbed/testbed.sh down || true; }
 
 # build_rclone builds rclone with the commands and remotes that are needed: all of it takes minutes.
 build_rclone() {
@@ -40,4 +38,8 @@ rclone=$cache/rclone-$VERSION
 go build -trimpath ${TAGS:+"-tags=$TAGS"} -o "$dir/bench-mount" ./testdata/bench-mount
 stores=
 [ "$STORES" = 0 ] || stores="testdata/testbed/testbed.sh up"
-"$dir/bench-mount" -dir "$dir/files" -rounds "$ROUNDS" -only "$ONLY" -rclone "$rclone" -stores "$stores"
+start_service
+home=/pfs/local/home/bench
+ctl ls "$home" >/dev/null # which makes it
+"$dir/bench-mount" -dir "$dir/files" -rounds "$ROUNDS" -only "$ONLY" -rclone "$rclone" -stores "$stores" \
+  -service "$bin/paddlectl mount --foreground --cache-size 0 --root $home" -home "$dir/data/store/home/bench"

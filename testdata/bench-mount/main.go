@@ -30,6 +30,8 @@ func main() {
 	only := flag.String("only", "", "only rows that match this regular expression")
 	flag.IntVar(&b.rounds, "rounds", 3, "turns that count for each contender")
 	flag.StringVar(&b.rclone, "rclone", "", "the program rclone; empty if there is none")
+	flag.StringVar(&b.service, "service", "", "a command that mounts a home of a running service; empty for none")
+	flag.StringVar(&b.home, "home", "", "the directory in which that service keeps this home")
 	flag.StringVar(&b.stores, "stores", "", "a command that starts an HDFS and a CephFS and prints their addresses; empty for none")
 	keep := flag.String("dir", "", "the directory for files and caches, which is kept (default: a temporary one)")
 	flag.Parse()
@@ -76,6 +78,7 @@ func fatal(err error) {
 // bench is one run.
 type bench struct {
 	dir, self, rclone, stores string
+	service, home             string
 	only                      *regexp.Regexp
 	rounds                    int
 	failed                    []string
@@ -106,6 +109,7 @@ type way struct {
 type row struct {
 	name, unit string
 	goal       float64 // of the second against the first, or of unit if absolute
+	peerGoal   float64 // of the second against the third
 	least      bool    // the unit is seconds: less is better
 	absolute   bool
 	rehearse   bool // a turn before the first one is not counted
@@ -168,6 +172,9 @@ func (b *bench) run(r row) {
 			met, sign = shown <= r.goal, "<="
 		}
 		verdict = fmt.Sprintf("%s %s%s", sign, number(r.goal), map[bool]string{false: ", missed"}[met])
+	}
+	if peer := medians[1] / medians[len(medians)-1]; r.peerGoal > 0 && medians[len(medians)-1] > 0 {
+		verdict = fmt.Sprintf(">= %s of the peer: %.1f%s", number(r.peerGoal), peer, map[bool]string{false: ", missed"}[peer >= r.peerGoal])
 	}
 	if medians[0] == 0 {
 		fmt.Printf("%s - | %s |\n", line, verdict)
