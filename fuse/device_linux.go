@@ -186,9 +186,13 @@ func (d *device) answer(request, small []byte) {
 			out = make([]byte, need)
 		}
 	}
+	start := time.Now()
 	n, status := d.library.HandleRequest([][]byte{request}, [][]byte{out})
 	if n == 0 && !status.Ok() {
 		n = copy(out, header(outHeader, -int32(status), number))
+	}
+	if d.server.opts.Observe != nil {
+		d.observe(request, out[:n], time.Since(start))
 	}
 	d.server.journal.commit(request, out[:n])
 	if n > 0 {

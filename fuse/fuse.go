@@ -103,6 +103,10 @@ type Options struct {
 	// Control, if not nil, carries out a command of the function Control.
 	Control func(ctx context.Context, command string) error
 
+	// Observe, if not nil, is called after each request of the kernel. What the kernel does itself, such as reading
+	// its page cache, is no request.
+	Observe func(Request)
+
 	// Source is shown as the device of the mount.
 	Source string
 
@@ -112,6 +116,20 @@ type Options struct {
 	// Logger receives errors of the store; nil discards them.
 	Logger *slog.Logger
 }
+
+// Request is a request of the kernel that was answered.
+type Request struct {
+	Op          string // such as "lookup"
+	Took        time.Duration
+	Bytes       int    // that were read or written
+	Result      string // "ok", or the name of an errno
+	Passthrough bool   // an open of a file that the kernel reads itself
+
+	path func() pfs.Path
+}
+
+// Path returns a path in the mount of what the request is about. It is for Options.Observe.
+func (r Request) Path() pfs.Path { return r.path() }
 
 // LocalFile is an open file whose whole content can be in a file of this machine.
 type LocalFile interface {

@@ -24,6 +24,7 @@ func TestMain(m *testing.M) { testscript.Main(m, map[string]func(){"pfs-agent": 
 type agent struct {
 	dir, store string
 	process    *exec.Cmd
+	procs      string // of a control group, or empty
 	metrics    string // the URL of its metrics
 	ended      chan error
 }
@@ -31,11 +32,17 @@ type agent struct {
 // mount mounts a new store with files. They are old enough to be cached.
 func mount(t *testing.T, files map[string]string, flags ...string) *agent {
 	t.Helper()
+	return mountIn(t, "", files, flags...)
+}
+
+// mountIn is mount in the control group with that list of processes.
+func mountIn(t *testing.T, procs string, files map[string]string, flags ...string) *agent {
+	t.Helper()
 	if _, err := os.Stat("/dev/fuse"); err != nil || os.Geteuid() != 0 {
 		t.Skip("it needs FUSE, and root")
 	}
 	t.Parallel()
-	a := &agent{dir: t.TempDir(), store: t.TempDir()}
+	a := &agent{dir: t.TempDir(), store: t.TempDir(), procs: procs}
 	for name, content := range files {
 		name = filepath.Join(a.store, name)
 		err := os.MkdirAll(filepath.Dir(name), 0o755)
@@ -56,7 +63,11 @@ func (a *agent) start(t *testing.T, flags ...string) {
 	t.Helper()
 	args := append([]string{"mount", "--foreground", "--store", "file://" + a.store, "--metrics", "127.0.0.1:0"}, flags...)
 	a.ended = make(chan error, 1)
-	a.process = exec.Command("pfs-agent", append(args, a.dir)...)
+	args = append(args, a.dir)
+	a.process = exec.Command("pfs-agent", args...)
+	if a.procs != "" {
+		a.process = exec.Command("sh", append([]string{"-c", `echo $$ >"$0" && exec pfs-agent "$@"`, a.procs}, args...)...)
+	}
 	said, err := a.process.StderrPipe()
 	if err == nil {
 		err = a.process.Start()
@@ -152,12 +163,12 @@ func (a *agent) stop(t *testing.T) {
 }
 
 func TestMetrics(t *testing.T) {
-	one, two := t.TempDir(), t.TempDir()
+	one, two, log := t.TempDir(), t.TempDir(), filepath.Join(t.TempDir(), "log")
 	files := map[string]string{"a": strings.Repeat("a", 1<<20)}
 	for _, name := range "bcdefghijk" {
 		files[string(name)] = string(name)
 	}
-	flags := []string{"--read-only", "--open-mode", "no-open", "--cache-dir", one, "--cache-dir", two, "--cache-size", "1G"}
+	flags := []string{"--read-only", "--open-mode", "no-open", "--cache-dir", one, "--cache-dir", two, "--cache-size", "1G", "--access-log", log}
 	a := mount(t, files, flags...)
 	check := func(wants ...string) {
 		t.Helper()
@@ -178,6 +189,26 @@ func TestMetrics(t *testing.T) {
 	}
 	check(`pfs_mount_cache_read_bytes_total{source="store"} 1.048`, "go_goroutines ", "process_resident_memory_bytes ",
 		`pfs_mount_cache_limit_bytes{dir="`+one+`"} 5.36870912e+08`, `pfs_mount_cache_limit_bytes{dir="`+two+`"} 5.36870912e+08`)
+	check(`pfs_mount_requests_total{operation="lookup",result="ok"} `, `pfs_mount_request_seconds_count{operation="read"} `, `pfs_mount_request_bytes_total{operation="read"} 1.048`)
+	text, err := os.ReadFile(log)
+	if err != nil || !regexp.MustCompile(`(?m)^\S+Z lookup /a 0 0\.\d{6} ok\n(.*\n)*\S+Z read /a \d{5,7} 0\.\d{6} ok$`).Match(text) {
+		t.Errorf("%v\n%s", err, text)
+	}
+	os.Lstat(filepath.Join(a.dir, "no such\nfile"))
+	if text, _ := os.ReadFile(log); !strings.Contains(string(text), ` lookup "/no such\nfile" 0 0.000`) || !strings.Contains(string(text), " ENOENT\n") {
+		t.Errorf("a missing file:\n%s", text)
+	}
+	if err := os.Rename(log, log+".1"); err != nil {
+		t.Fatal(err)
+	}
+	a.process.Process.Signal(syscall.SIGHUP)
+	for end := time.Now().Add(10 * time.Second); ; time.Sleep(5 * time.Millisecond) {
+		if _, err := os.Stat(log); err == nil {
+			break
+		} else if time.Now().After(end) {
+			t.Fatal(err)
+		}
+	}
 	a.stop(t)
 	a.start(t, flags...)
 	check(`pfs_mount_cache_read_bytes_total{source="disk"} 1.048586e+06`, "pfs_mount_cache_hit_ratio 1\n")
@@ -288,5 +319,44 @@ func TestWarmEpochs(t *testing.T) {
 				a.read(t, string(name), files[string(name)])
 			}
 		}
+	}
+}
+
+func TestBench(t *testing.T) {
+	for name, flags := range map[string][]string{"changes": nil, "read-only": {"--read-only"}} {
+		t.Run(name, func(t *testing.T) {
+			cache := t.TempDir()
+			a := mount(t, map[string]string{"d/large": strings.Repeat("x", 5<<20), "d/e/small": "y"}, append(flags, "--cache-dir", cache)...)
+			code, out, errs := run(t, "bench", "--json", "--size", "8M", filepath.Join(a.dir, "d"))
+			var results []struct {
+				What, Where, Unit string
+				Pass              int
+				Value             float64
+			}
+			if err := json.Unmarshal([]byte(out), &results); code != 0 || err != nil || len(results) != 5*3*2 {
+				t.Fatalf("%d, %v: %s\n%s", code, err, out, errs)
+			}
+			for _, r := range results {
+				if r.Value <= 0 || r.Unit == "" {
+					t.Errorf("%+v", r)
+				}
+			}
+			if code, out, errs := run(t, "bench", "--size", "1M", filepath.Join(a.dir, "d")); code != 0 || !regexp.MustCompile(`(?m)^sequential, MB/s( +[0-9.]+){6}  (-|\d+ %)$`).MatchString(out) {
+				t.Errorf("%d %s %s", code, out, errs)
+			}
+			for dir, want := range map[string]string{filepath.Join(a.store, "d"): "e large", cache: "v"} {
+				entries, err := os.ReadDir(dir)
+				var names []string
+				for _, e := range entries {
+					names = append(names, e.Name())
+				}
+				if got := strings.Join(names, " "); err != nil || !strings.HasPrefix(got, want) || strings.Contains(got, "bench") {
+					t.Errorf("left in %s: %s, %v", dir, got, err)
+				}
+			}
+		})
+	}
+	if code, _, errs := run(t, "bench", t.TempDir()); code != 1 || !strings.Contains(errs, "it is not in a mount") {
+		t.Errorf("%d %s", code, errs)
 	}
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"net/http"
 
+	"github.com/paddlecloud/pfs/fuse"
 	"github.com/paddlecloud/pfs/pfs/cachefs"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
@@ -10,13 +11,35 @@ import (
 )
 
 // metrics serves the figures of a mount in Prometheus' text format.
-func metrics(cache func() any) http.Handler {
+func metrics(cache func() any) (http.Handler, func(fuse.Request)) {
+	requests := prometheus.NewCounterVec(prometheus.CounterOpts{
+		Name: "pfs_mount_requests_total", Help: "Requests of the kernel by operation and result.",
+	}, []string{"operation", "result"})
+	seconds := prometheus.NewHistogramVec(prometheus.HistogramOpts{
+		Name: "pfs_mount_request_seconds", Help: "Time of a request of the kernel.", Buckets: prometheus.ExponentialBuckets(0.00001, 4, 11),
+	}, []string{"operation"})
+	moved := prometheus.NewCounterVec(prometheus.CounterOpts{
+		Name: "pfs_mount_request_bytes_total", Help: "Bytes read and written by requests of the kernel.",
+	}, []string{"operation"})
+	passthrough := prometheus.NewCounter(prometheus.CounterOpts{
+		Name: "pfs_mount_passthrough_opens_total", Help: "Opens of files that the kernel then reads itself from the cache's disk.",
+	})
 	r := prometheus.NewRegistry()
+	r.MustRegister(requests, seconds, moved, passthrough)
 	r.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	if cache != nil {
 		r.MustRegister(cacheMetrics(func() cachefs.Status { return cache().(cachefs.Status) }))
 	}
-	return promhttp.HandlerFor(r, promhttp.HandlerOpts{})
+	return promhttp.HandlerFor(r, promhttp.HandlerOpts{}), func(r fuse.Request) {
+		requests.WithLabelValues(r.Op, r.Result).Inc()
+		seconds.WithLabelValues(r.Op).Observe(r.Took.Seconds())
+		if r.Bytes > 0 {
+			moved.WithLabelValues(r.Op).Add(float64(r.Bytes))
+		}
+		if r.Passthrough {
+			passthrough.Inc()
+		}
+	}
 }
 
 // cacheMetrics are the figures of a cache.

@@ -19,6 +19,12 @@ func memoryBudget() int64 {
 	return max(2*blockSize, min(32*blockSize, cgroupLimit(os.ReadFile)/4))
 }
 
+// MemoryLimit returns the limit of this process's control group; false if it has none.
+func MemoryLimit() (int64, bool) {
+	limit := cgroupLimit(os.ReadFile)
+	return limit, limit < 1<<50 // the oldest kernels show a huge number
+}
+
 // cgroupLimit returns the smallest memory limit of this process's control groups.
 func cgroupLimit(read func(name string) ([]byte, error)) int64 {
 	const none = 1 << 62

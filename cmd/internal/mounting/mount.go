@@ -30,12 +30,13 @@ type options struct {
 	cacheDirs            []string
 	cacheSize            string
 	monitor              Monitor
-	metrics              string
+	metrics, accessLog   string
 	owner                string
 }
 
-// Monitor returns what shows the figures of a mount. cache returns those of its cache; it is nil without one.
-type Monitor func(cache func() any) http.Handler
+// Monitor returns what shows the figures of a mount, and what takes note of its requests. cache returns the figures
+// of its cache; it is nil without one.
+type Monitor func(cache func() any) (http.Handler, func(fuse.Request))
 
 // Mount returns the command mount, with the commands subs below it. It has the flag --metrics unless monitor
 // is nil.
@@ -77,6 +78,7 @@ PFS_TOKEN_FILE names a file with a token to use in place of a login. With it,
 			&cli.GenericFlag{Name: "cache-dir", Usage: "keep what is read in the directory `DIR` (default: pfs in your cache directory; none for file://); several times, for several disks", Value: app.ListFlag(&o.cacheDirs)},
 			&cli.StringFlag{Name: "cache-size", Usage: "let all of the cache take `SIZE` at most, such as 100G; 0 for no cache (default: a tenth of its disks)", Destination: &o.cacheSize},
 			&cli.StringFlag{Name: "owner", Usage: "show the files of a service as those of the user and group `UID:GID`, and let other users do what the modes of the files permit (root only)", Destination: &o.owner},
+			&cli.StringFlag{Name: "access-log", Usage: "write a line for each request to `FILE`; SIGHUP opens it again", Destination: &o.accessLog},
 			&cli.BoolFlag{Name: "foreground", Usage: "serve the mount in this process until it is unmounted", Destination: &o.foreground},
 		},
 		Run: func(ctx context.Context, operands []string) error {
@@ -105,7 +107,12 @@ func serve(ctx context.Context, a *app.App, o options, dir string, ready *os.Fil
 	if fsys.Close != nil {
 		defer func() { err = cmp.Or(err, fsys.Close()) }()
 	}
-	healthy, err := o.serveMetrics(opts)
+	boundMemory(a.Main.Getenv)
+	metrics, err := o.observe(&opts)
+	if err != nil {
+		return err
+	}
+	healthy, err := o.serveMetrics(metrics, opts.Logger)
 	if err != nil {
 		return err
 	}
