@@ -234,13 +234,15 @@ func (p pods) train(t *testing.T, manifest, standard string, during func()) {
 	p.await(t, "later epochs", func() bool { return strings.Contains(logs(), "{") })
 	used := p.cpu(t) - before
 	text := logs()[strings.Index(logs(), "{"):]
-	var r struct{ First, Mount, Native time.Duration }
+	var r struct{ First, Mount, Native, MountCPU, NativeCPU time.Duration }
 	if err := json.Unmarshal([]byte(text), &r); err != nil {
 		t.Fatalf("%v: %s", err, text)
 	}
-	t.Logf("first epoch %v, later ones %v, of a local copy %v; the mounts used %v of processor time for 20 epochs", r.First, r.Mount, r.Native, used)
-	if r.Mount > r.Native*5/4 {
-		t.Errorf("an epoch takes %v, that of a local copy %v", r.Mount, r.Native)
+	t.Logf("first epoch %v; later ones %v, and %v of processor time; of a local copy %v and %v; the mounts used %v of processor time for 20 epochs",
+		r.First, r.Mount, r.MountCPU, r.Native, r.NativeCPU, used)
+	// A machine at work makes the time that passes meaningless; what the trainer and the mounts do is the same.
+	if r.MountCPU > r.NativeCPU*5/4+time.Millisecond || used > 500*time.Millisecond {
+		t.Errorf("later epochs are slower than with a local copy")
 	}
 	during()
 	p.s.paddlectl(t, "", "touch", home+"/end")

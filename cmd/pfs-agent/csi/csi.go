@@ -197,8 +197,11 @@ func flagsOf(given map[string]string, readOnly bool) ([]string, error) {
 			return nil, status.Errorf(codes.InvalidArgument, "unknown volume attribute %q; there are %s", name, strings.Join(names, ", "))
 		}
 	}
-	if given["service"] == "" {
+	switch {
+	case given["service"] == "":
 		return nil, status.Error(codes.InvalidArgument, "the volume needs the attribute service, the URL of pfsd")
+	case given["owner"] == "":
+		return nil, status.Error(codes.InvalidArgument, "the volume needs the attribute owner, the UID:GID that the programs of the pod run as")
 	}
 	if readOnly {
 		flags = append(flags, "--read-only")

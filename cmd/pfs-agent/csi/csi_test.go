@@ -45,7 +45,7 @@ func newPlugin(t *testing.T) (*Plugin, *mounts, *csi.NodePublishVolumeRequest) {
 	dir, m := t.TempDir(), &mounts{at: map[string][]string{}}
 	return &Plugin{Node: "node1", Tokens: filepath.Join(dir, "tokens"), User: os.Getuid(), Mounter: m}, m, &csi.NodePublishVolumeRequest{
 		VolumeId: "csi-1", TargetPath: filepath.Join(dir, "pod", "mount"), Secrets: map[string]string{"token": "first"},
-		VolumeContext: map[string]string{"service": "https://pfsd:8730", "root": "/pfs/dc", "csi.storage.k8s.io/pod.name": "trainer"},
+		VolumeContext: map[string]string{"service": "https://pfsd:8730", "owner": "1000:1000", "root": "/pfs/dc", "csi.storage.k8s.io/pod.name": "trainer"},
 	}
 }
 
@@ -59,7 +59,7 @@ func TestPublish(t *testing.T) {
 			t.Fatal(err)
 		}
 		got := m.at[req.TargetPath]
-		if want := []string{filepath.Join(p.Tokens, "csi-1"), "--root=/pfs/dc", "--service=https://pfsd:8730", "--read-only"}; !slices.Equal(got, want) {
+		if want := []string{filepath.Join(p.Tokens, "csi-1"), "--owner=1000:1000", "--root=/pfs/dc", "--service=https://pfsd:8730", "--read-only"}; !slices.Equal(got, want) {
 			t.Errorf("mounted with %q, want %q", got, want)
 		}
 		text, err := os.ReadFile(got[0])
@@ -91,6 +91,7 @@ func TestRefused(t *testing.T) {
 		says   string
 	}{
 		"no service":        {func(_ *mounts, r *csi.NodePublishVolumeRequest) { delete(r.VolumeContext, "service") }, codes.InvalidArgument, "service"},
+		"no owner":          {func(_ *mounts, r *csi.NodePublishVolumeRequest) { delete(r.VolumeContext, "owner") }, codes.InvalidArgument, "owner"},
 		"no token":          {func(_ *mounts, r *csi.NodePublishVolumeRequest) { r.Secrets = nil }, codes.InvalidArgument, "nodePublishSecretRef"},
 		"unknown attribute": {func(_ *mounts, r *csi.NodePublishVolumeRequest) { r.VolumeContext["store"] = "file:///" }, codes.InvalidArgument, "cacheSize, fingerprint"},
 		"read only":         {func(_ *mounts, r *csi.NodePublishVolumeRequest) { r.VolumeContext["readOnly"] = "yes" }, codes.InvalidArgument, `"yes"`},
