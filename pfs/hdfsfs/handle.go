@@ -45,6 +45,9 @@ func (f *FS) OpenHandle(ctx context.Context, name pfs.Path, flags pfs.OpenFlags,
 	if err := flags.Check(op, name); err != nil {
 		return nil, err
 	}
+	if id, _ := pfs.HandleIDOf(ctx); id.Continue && flags&pfs.OpenWrite != 0 {
+		return nil, pfs.Errorf(op, name, pfs.Stale, "bytes that a program has written before it died may be lost: open the file again")
+	}
 	file, err := f.open(ctx, op, name)
 	found := err == nil || is(err, pfs.IsDir, pfs.Symlink, pfs.Unsupported)
 	switch {

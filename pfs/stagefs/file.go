@@ -59,9 +59,6 @@ func (fl *file) open(ctx context.Context, flags pfs.OpenFlags, perm fs.FileMode)
 		ask &^= pfs.OpenTruncate
 	}
 	store, err := pfs.OpenHandle(ctx, fl.fs.below, name, ask, perm)
-	if err != nil && named && id.Continue { // the store had this file open by another handle
-		store, err = pfs.OpenHandle(pfs.WithHandleID(ctx, pfs.HandleID{ID: pfs.NewID()}), fl.fs.below, name, ask, perm)
-	}
 	if err != nil {
 		return nil, err
 	}
@@ -89,7 +86,8 @@ func (fl *file) open(ctx context.Context, flags pfs.OpenFlags, perm fs.FileMode)
 			_ = fl.store.Close(ctx) // everything is synced
 		}
 		fl.store, fl.rights = store, ask&(pfs.OpenRead|pfs.OpenWrite)
-		fl.setEnd(-1, false)
+		// A handle that is continued may have bytes of another process.
+		fl.setEnd(-1, named && id.Continue && flags&pfs.OpenWrite != 0)
 	}
 	return fl.newHandle(name, flags), nil
 }
@@ -225,7 +223,7 @@ func (fl *file) write(ctx context.Context, op string, p []byte, off int64, atEnd
 			if err != nil {
 				return 0, err
 			}
-			fl.setEnd(info.Size, false)
+			fl.setEnd(info.Size, fl.unsynced)
 		}
 		if atEnd {
 			off = fl.end
@@ -326,7 +324,7 @@ func (fl *file) describe(info pfs.Info) pfs.Info {
 	case fl.stage != nil && fl.stage.dirty:
 		return fl.stage.describe(info)
 	case fl.unsynced:
-		info.Size = max(info.Size, fl.end)
+		info.Size = max(info.Size, fl.end) // end may be -1
 	}
 	return info
 }

@@ -268,6 +268,18 @@ func TestResume(t *testing.T) {
 	wantStatus(t, f, incomplete, "")
 }
 
+// TestContinuedStreamIsSynced: the store may keep bytes of the process that has died.
+func TestContinuedStreamIsSynced(t *testing.T) {
+	f := newFS(t, newStore(), Options{})
+	must(t, openFile(t, f, "/f", pfs.OpenCreate).Close(t.Context()))
+	h, err := f.OpenHandle(pfs.WithHandleID(t.Context(), pfs.HandleID{ID: pfs.NewID(), Continue: true}), "/f", pfs.OpenRead|pfs.OpenWrite, 0)
+	must(t, err)
+	if !h.(*handle).f.unsynced {
+		t.Error("nothing would be synced")
+	}
+	must(t, h.Close(t.Context()))
+}
+
 // TestOthersChangeTheFile: the last close wins, and the log says so. What was closed before that does not replace
 // what others have written since.
 func TestOthersChangeTheFile(t *testing.T) {
