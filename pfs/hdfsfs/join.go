@@ -108,6 +108,9 @@ func (f *FS) Concat(ctx context.Context, target pfs.Path, sources []pfs.Path) er
 	if err := f.check(ctx, op, target); err != nil {
 		return err
 	}
+	if !f.hasWeb() {
+		return fail(op, target, errWebOff)
+	}
 	var at []string
 	length := 0
 	for i, name := range slices.Concat([]pfs.Path{target}, sources) {
