@@ -81,7 +81,14 @@ func (s *server) stat(ctx context.Context, n *node) (pfs.Info, error) {
 		}
 	}
 	err := error(pfs.Stale)
-	if name, ok := s.path(n); ok {
+	name, ok := s.path(n)
+	switch {
+	case !ok && n.asDir != nil: // it was removed, and is open or the directory in which a program works
+		s.tree.mu.Lock()
+		defer s.tree.mu.Unlock()
+		d := n.asDir
+		return pfs.Info{Mode: n.kind | d.mode, UID: d.uid, GID: d.gid, ModTime: d.mtime}, nil
+	case ok:
 		var info pfs.Info
 		info, err = s.fs.Stat(ctx, name)
 		if err == nil && n.is(info) {

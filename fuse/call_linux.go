@@ -76,7 +76,7 @@ func (s *server) fail(err error) raw.Status {
 		return statusOf(err)
 	}
 	now, last := time.Now().UnixNano(), s.logged.Load()
-	if now-last < int64(logEvery) || !s.logged.CompareAndSwap(last, now) {
+	if age := time.Duration(now - last); age >= 0 && age < logEvery || !s.logged.CompareAndSwap(last, now) {
 		s.unlogged.Add(1)
 		return statusOf(err)
 	}

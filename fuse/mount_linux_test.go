@@ -179,6 +179,22 @@ var operations = []struct {
 		n, _ := r.ReadAt(after, 0)
 		return fmt.Sprint(string(before), string(after[:n])), err
 	}},
+	{"directory removed while open", func(d string) (any, error) {
+		err := os.Mkdir(d+"/gone", 0o750)
+		f, err2 := os.Open(d + "/gone")
+		if err := errors.Join(err, err2); err != nil {
+			return nil, err
+		}
+		defer f.Close()
+		err = os.Remove(d + "/gone")
+		names, err2 := f.Readdirnames(-1)
+		info, err3 := f.Stat()
+		if err := errors.Join(err, err2, err3); err != nil {
+			return nil, err
+		}
+		_, err = syscall.Openat(int(f.Fd()), "x", syscall.O_CREAT|syscall.O_WRONLY, 0o600)
+		return fmt.Sprint(names, info.Mode(), info.Sys().(*syscall.Stat_t).Nlink), err
+	}},
 	{"handle after rename", func(d string) (any, error) {
 		f, err := os.Create(d + "/r")
 		if err != nil {

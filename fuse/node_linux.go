@@ -44,7 +44,7 @@ type node struct {
 type dirState struct {
 	children map[string]*node
 	mode     fs.FileMode // as last seen
-	gid      uint32      // as last seen
+	uid, gid uint32      // as last seen
 	mtime    time.Time   // as last seen
 
 	protection Protection
@@ -157,7 +157,7 @@ func (n *node) is(info pfs.Info) bool {
 // see notes attributes of a directory that the tree needs.
 func (n *node) see(info pfs.Info) {
 	if n.asDir != nil {
-		n.asDir.mode, n.asDir.gid, n.asDir.mtime = info.Mode, info.GID, info.ModTime
+		n.asDir.mode, n.asDir.uid, n.asDir.gid, n.asDir.mtime = info.Mode, info.UID, info.GID, info.ModTime
 	}
 }
 

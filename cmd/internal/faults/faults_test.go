@@ -26,9 +26,7 @@ var (
 
 func TestFaults(t *testing.T) {
 	s := newScene(t)
-	if code, out := s.run(s.command("", "mkdir", "/pfs/local/home/alice/d")); code != 0 {
-		t.Fatalf("mkdir: exit %d\n%s", code, out)
-	}
+	s.makeHome()
 	kinds := []func(*exec.Cmd){s.cut, s.damage, s.restartServer, s.killClient, s.interruptClient}
 	names := []string{"cut", "flip", "kill server", "kill client", "interrupt client"}
 	if testing.Short() {

@@ -158,6 +158,14 @@ func (s *scene) local(name string, size int) []byte {
 	return data
 }
 
+// makeHome makes alice's home, as her first change does, with a directory d.
+func (s *scene) makeHome() {
+	s.Helper()
+	if code, out := s.run(s.command("", "mkdir", "/pfs/local/home/alice/d")); code != 0 {
+		s.Fatalf("mkdir: exit %d\n%s", code, out)
+	}
+}
+
 // copying is a running paddlectl.
 type copying struct {
 	*exec.Cmd
