@@ -240,8 +240,8 @@ func (p pods) train(t *testing.T, manifest, standard string, during func()) {
 	}
 	t.Logf("first epoch %v; later ones %v, and %v of processor time; of a local copy %v and %v; the mounts used %v of processor time for 20 epochs",
 		r.First, r.Mount, r.MountCPU, r.Native, r.NativeCPU, used)
-	// A machine at work makes the time that passes meaningless; what the trainer and the mounts do is the same.
-	if r.MountCPU > r.NativeCPU*5/4+time.Millisecond || used > 500*time.Millisecond {
+	// Times depend on what else the machine does. Without passthrough the mounts alone use more than a second.
+	if r.MountCPU > 2*r.NativeCPU || used > 500*time.Millisecond {
 		t.Errorf("later epochs are slower than with a local copy")
 	}
 	during()
