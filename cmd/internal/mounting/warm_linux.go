@@ -165,6 +165,9 @@ func (w *warming) done(f warmFile) {
 func (w *warming) list(ctx context.Context, name string, to chan<- warmFile) {
 	send := func(name string) error {
 		f := describe(name)
+		if f.err == nil && w.limit.Load() == 0 {
+			_ = w.ask(name, nil) // for the size of the cache; its error shows when the file is fetched
+		}
 		w.planned += f.size
 		if limit := w.limit.Load(); f.err == nil && limit > 0 && w.planned > limit {
 			w.planned -= f.size
