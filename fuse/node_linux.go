@@ -70,7 +70,7 @@ func (n *node) rare() *extra {
 
 // tidy drops an extra that is empty.
 func (n *node) tidy() {
-	if e := n.extra; e != nil && e.target == "" && len(e.more) == 0 && len(e.open) == 0 && e.going == 0 {
+	if e := n.extra; e != nil && e.target == "" && len(e.more) == 0 && len(e.open) == 0 && e.going == 0 && e.backing == nil {
 		n.extra = nil
 	}
 }

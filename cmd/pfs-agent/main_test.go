@@ -76,9 +76,9 @@ func (a *agent) start(t *testing.T, flags ...string) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
+		syscall.Unmount(a.dir, syscall.MNT_DETACH) // else the server goes on without a broker
 		a.process.Process.Kill()
 		<-a.ended
-		syscall.Unmount(a.dir, syscall.MNT_DETACH)
 	})
 	address := make(chan string, 1)
 	go func() {

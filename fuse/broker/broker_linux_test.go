@@ -130,7 +130,7 @@ func beServer(s settings) error {
 			return err
 		}
 		defer c.Close()
-		fsys, opts.ReadOnly = c, true
+		fsys, opts.ReadOnly, opts.Cache = c, true, func() any { return c.Status() }
 	}
 	if _, err := os.Stat(s.Stuck); err == nil {
 		opts.Broker = deaf{link}
@@ -512,6 +512,120 @@ func TestUpgrade(t *testing.T) {
 			t.Fatal(line)
 		}
 	})
+}
+
+// TestUnprivileged serves a mount without privileges. The kernel reads cached files itself, also while the
+// server is replaced.
+func TestUnprivileged(t *testing.T) {
+	t.Parallel()
+	store, cache := t.TempDir(), t.TempDir()
+	for dir := store; dir != "/tmp" && dir != "/"; dir = filepath.Dir(dir) {
+		must(t, os.Chmod(dir, 0o755))
+	}
+	for dir := filepath.Dir(cache); dir != "/tmp" && dir != "/"; dir = filepath.Dir(dir) {
+		must(t, os.Chmod(dir, 0o755))
+	}
+	must(t, os.Chown(cache, nobody, nobody))
+	want := pfstest.Pattern(1, 9<<20)
+	must(t, os.WriteFile(store+"/f", want, 0o644))
+	m := mount(t, settings{Store: service(t, store), Cache: cache, Nobody: true})
+	name := m.Dir + "/f"
+	read := func() {
+		t.Helper()
+		if got, err := os.ReadFile(name); err != nil || !bytes.Equal(got, want) {
+			t.Fatalf("%d bytes, %v", len(got), err)
+		}
+	}
+	read()
+	time.Sleep(300 * time.Millisecond) // until it is on the disk
+	first := m.status(t)
+	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", first.ServerPID))
+	must(t, err)
+	for _, line := range []string{"Uid:\t65534\t65534\t65534\t65534", "CapPrm:\t0000000000000000", "CapEff:\t0000000000000000"} {
+		if !strings.Contains(string(status), line) {
+			t.Errorf("the server has not %q", line)
+		}
+	}
+	f, err := os.Open(name)
+	must(t, err)
+	defer f.Close()
+	kill(t, m)
+	got := make([]byte, len(want))
+	if _, err := f.ReadAt(got, 0); err != nil || !bytes.Equal(got, want) {
+		t.Errorf("while the server is replaced: %v", err)
+	}
+	if st := m.status(t); st.OpenMode != fuse.Passthrough || st.ServerPID == first.ServerPID {
+		t.Errorf("status %+v", st)
+	}
+	read()
+	_ = fadviseDontNeed(f)
+	if _, err := f.ReadAt(got, 0); err != nil || !bytes.Equal(got, want) {
+		t.Errorf("the open file: %v", err)
+	}
+	if c := m.status(t).Cache.(map[string]any); c["hit_bytes"] != nil && c["hit_bytes"] != 0.0 || c["missed_bytes"] != nil && c["missed_bytes"] != 0.0 {
+		t.Errorf("the kernel asked the new server: %v", c)
+	}
+}
+
+// TestWatchdog checks that a server that does not answer is replaced, and that a mount ends whose servers never
+// do.
+func TestWatchdog(t *testing.T) {
+	t.Parallel()
+	dir := seed(t)
+	m := mount(t, settings{Store: dir, Patience: 300 * time.Millisecond, Stuck: filepath.Join(t.TempDir(), "stuck")})
+	first := m.status(t).ServerPID
+	must(t, syscall.Kill(first, syscall.SIGSTOP))
+	if _, err := os.ReadFile(m.Dir + "/seed0"); err != nil { // waits for the replacement
+		t.Error(err)
+	}
+	if second := m.status(t).ServerPID; second == first {
+		t.Error("it was not replaced")
+	}
+	must(t, os.WriteFile(m.Stuck, nil, 0o600))
+	must(t, syscall.Kill(m.status(t).ServerPID, syscall.SIGKILL))
+	select {
+	case <-m.ended:
+	case <-time.After(20 * time.Second):
+		t.Fatal("the mount goes on")
+	}
+	if _, ok := m.find(); ok || m.broker.ProcessState.Success() {
+		t.Errorf("still mounted: %v; %v", ok, m.broker.ProcessState)
+	}
+}
+
+// TestBrokerDies checks that the server goes on without a broker, and that SIGTERM ends the mount.
+func TestBrokerDies(t *testing.T) {
+	t.Parallel()
+	m := mount(t, settings{Store: seed(t)})
+	st := m.status(t)
+	must(t, m.broker.Process.Kill())
+	<-m.ended
+	if _, err := os.ReadFile(m.Dir + "/seed0"); err != nil {
+		t.Error(err)
+	}
+	if now, ok := m.find(); !ok || now.State != "serving" || now.BrokerPID != 0 || now.ServerPID != st.ServerPID {
+		t.Errorf("status %+v, %v", now, ok)
+	}
+	must(t, syscall.Kill(st.ServerPID, syscall.SIGTERM))
+	for range 1000 {
+		if _, ok := m.find(); !ok {
+			return
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
+	t.Error("still mounted")
+}
+
+// TestEnd checks that SIGTERM to the broker ends the mount and the server.
+func TestEnd(t *testing.T) {
+	t.Parallel()
+	m := mount(t, settings{Store: seed(t)})
+	st := m.status(t)
+	must(t, m.broker.Process.Signal(syscall.SIGTERM))
+	<-m.ended
+	if _, ok := m.find(); ok || !m.broker.ProcessState.Success() || syscall.Kill(st.ServerPID, 0) == nil {
+		t.Errorf("still mounted: %v; the broker: %v", ok, m.broker.ProcessState)
+	}
 }
 
 func kill(t *testing.T, m *mounted) { must(t, syscall.Kill(m.status(t).ServerPID, syscall.SIGKILL)) }

@@ -9,6 +9,7 @@ import (
 	"syscall"
 
 	"github.com/paddlecloud/pfs/fuse"
+	"github.com/paddlecloud/pfs/pfs"
 )
 
 // message is what one side tells the other.
@@ -32,8 +33,9 @@ type message struct {
 	// Of unregister, and of the answer to register.
 	ID int32 `json:"id,omitempty"`
 
-	// Of an answer: what failed, and its errno if it has one.
+	// Of an answer: what failed.
 	Error string        `json:"error,omitempty"`
+	Kind  pfs.Kind      `json:"kind,omitempty"`
 	Errno syscall.Errno `json:"errno,omitempty"`
 }
 
@@ -53,21 +55,26 @@ const (
 // failure returns the error of an answer.
 func (m message) failure() error {
 	switch {
-	case m.Errno != 0:
+	case m.Error == "":
+		return nil
+	case m.Kind == pfs.Other && m.Errno != 0:
 		return m.Errno
-	case m.Error != "":
-		return errors.New(m.Error)
 	}
-	return nil
+	return pfs.Errorf("broker.call", "", m.Kind, "%s", m.Error)
 }
 
 // answerOf returns the answer that reports err.
 func answerOf(err error) message {
 	m := message{Do: doAnswer}
-	if err != nil {
-		m.Error = err.Error()
-		errors.As(err, &m.Errno)
+	if err == nil {
+		return m
 	}
+	m.Error, m.Kind = err.Error(), pfs.KindOf(err)
+	var e *pfs.Error
+	if errors.As(err, &e) {
+		m.Error = e.Cause() // without the Kind, which failure adds
+	}
+	errors.As(err, &m.Errno)
 	return m
 }
 

@@ -6,28 +6,55 @@ import (
 	"context"
 	"errors"
 	"io"
+	"log/slog"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"strconv"
 	"strings"
 	"syscall"
+	"time"
 
 	"github.com/paddlecloud/pfs/cmd/internal/app"
+	"github.com/paddlecloud/pfs/cmd/internal/cliargs"
 	"github.com/paddlecloud/pfs/cmd/internal/cliio"
+	"github.com/paddlecloud/pfs/fuse"
+	"github.com/paddlecloud/pfs/fuse/broker"
 	"github.com/paddlecloud/pfs/pfs"
 )
 
-// readyVariable tells a process that it serves a mount in the background.
+// readyVariable tells a process that it keeps a mount in the background.
 const readyVariable = "PFS_MOUNT_READY"
 
-// readyFile returns the file that reports that the mount is ready, or nil if this process is not in
-// the background.
-func readyFile(a *app.App) *os.File {
-	if a.Main.Getenv(readyVariable) == "" {
-		return nil
+// The extra files of the processes, from descriptor 3 on.
+const (
+	readyFD = 3 // of a process in the background: reports that the mount is ready
+
+	startFD = 3 // of a server: the directory in which the command was started
+	logFD   = 4 // of a server: the log
+)
+
+// run is the command mount. It runs up to three times: in the terminal, in the background as the broker, and as the server.
+func run(ctx context.Context, a *app.App, o options, dir string) error {
+	link, err := broker.Inherited()
+	if err != nil {
+		return err
 	}
-	return os.NewFile(3, "ready") // the first of exec.Cmd.ExtraFiles
+	background := a.Main.Getenv(readyVariable) != ""
+	switch {
+	case link != nil:
+		// The broker has left that directory, and its name may lead into the mount, which has no server yet.
+		if err := os.NewFile(startFD, "start").Chdir(); err != nil {
+			return err
+		}
+		return serve(ctx, a, o, dir, link)
+	case background:
+		return keep(ctx, a, o, dir, os.NewFile(readyFD, "ready"))
+	case o.foreground:
+		return keep(ctx, a, o, dir, nil)
+	}
+	return inBackground(ctx, a)
 }
 
 // inBackground runs this command once more, as a process that goes on when the mount is ready. Until
@@ -58,43 +85,189 @@ func inBackground(ctx context.Context, a *app.App) error {
 	if said, _ := io.ReadAll(ready); len(said) > 0 {
 		return cmd.Process.Release()
 	}
-	var failed *exec.ExitError
 	err = cmd.Wait()
-	switch {
-	case ctx.Err() != nil:
+	if ctx.Err() != nil {
 		return pfs.CheckContext(ctx, "mounting.Mount", "")
-	case errors.As(err, &failed) && failed.ExitCode() > 0:
-		return cliio.Reported(failed.ExitCode())
-	case err == nil:
+	}
+	if err == nil {
 		err = errors.New("it ended")
+	}
+	return childFailed(err)
+}
+
+// childFailed returns the error for the end of a process that has reported why.
+func childFailed(err error) error {
+	var failed *exec.ExitError
+	if errors.As(err, &failed) && failed.ExitCode() > 0 {
+		return cliio.Reported(failed.ExitCode())
 	}
 	return pfs.Errorf("mounting.Mount", "", pfs.Other, "the process that was to serve the mount: %w", err)
 }
 
-// detach reports to the waiting process that the mount at dir is ready, and leaves its terminal and
-// directory.
-func detach(a *app.App, dir string, ready *os.File) error {
-	if name, err := a.ConfigName(); err == nil {
-		if a.Global.Config, err = filepath.Abs(name); err != nil {
-			return err
-		}
+// keep is the broker of a mount. It reports to ready, if that is not nil, when the mount is ready, and
+// then leaves its terminal and directory.
+func keep(ctx context.Context, a *app.App, o options, dir string, ready *os.File) error {
+	if err := o.prepareUnprivileged(); err != nil {
+		return err
 	}
-	null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
+	exe, err := os.Executable()
 	if err != nil {
 		return err
 	}
-	log := null
-	if name, err := logName(dir); err == nil && os.MkdirAll(filepath.Dir(name), 0o700) == nil {
-		if f, err := os.OpenFile(name, os.O_CREATE|os.O_TRUNC|os.O_WRONLY|os.O_APPEND, 0o600); err == nil {
-			log = f
-		}
+	allowOpenFiles() // of this process and of the servers
+	start, err := os.Open(".")
+	if err != nil {
+		return err
 	}
-	for fd, file := range []*os.File{null, null, log} {
-		if err := syscall.Dup3(int(file.Fd()), fd, 0); err != nil {
+	defer start.Close()
+	log := os.Stderr
+	if ready != nil {
+		if log, err = openLog(dir); err != nil {
+			return err
+		}
+		defer log.Close()
+	}
+	opts := broker.Options{
+		Command: func() *exec.Cmd {
+			cmd := exec.Command(exe)
+			cmd.Args = a.Main.Args
+			cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
+			cmd.ExtraFiles = []*os.File{start, log}
+			return cmd
+		},
+		Unprivileged: o.unprivileged,
+		Upgrade:      upgrades(),
+		Logger:       slog.New(slog.NewTextHandler(os.Stderr, nil)),
+	}
+	failed := error(nil)
+	if ready != nil {
+		opts.Ready = func() { failed = detach(log, ready) }
+	}
+	err = broker.Run(ctx, opts)
+	var exit *exec.ExitError
+	switch {
+	case errors.As(err, &exit):
+		return childFailed(err)
+	case err == nil:
+		return failed
+	}
+	return err
+}
+
+// upgrades returns what asks for a new server whenever this process receives SIGUSR2.
+func upgrades() <-chan chan<- error {
+	asked, upgrades := make(chan os.Signal, 1), make(chan chan<- error)
+	signal.Notify(asked, syscall.SIGUSR2)
+	go func() {
+		for range asked {
+			reply := make(chan error, 1)
+			upgrades <- reply
+			if err := <-reply; err != nil {
+				slog.New(slog.NewTextHandler(os.Stderr, nil)).Error("the server was not replaced", "error", err)
+			}
+		}
+	}()
+	return upgrades
+}
+
+// upgradeWait is how long a new server may take to open its store and to take over.
+const upgradeWait = time.Minute
+
+// upgrade replaces the servers of the mount at dir, or of all mounts if it is empty.
+func upgrade(ctx context.Context, a *app.App, dir string) error {
+	const op = "mounting.Upgrade"
+	mounts, err := fuse.Mounts()
+	if err != nil {
+		return err
+	}
+	if dir != "" {
+		if dir, err = filepath.Abs(dir); err != nil {
 			return err
 		}
 	}
-	if err := os.Chdir("/"); err != nil {
+	done := 0
+	for _, m := range mounts {
+		if dir != "" && m.MountPoint != dir || dir == "" && m.BrokerPID == 0 {
+			continue
+		}
+		if m.BrokerPID == 0 {
+			return pfs.Errorf(op, "", pfs.Unavailable, "the mount at %s has no broker that could replace its server (it is %s)", dir, m.State)
+		}
+		if err := syscall.Kill(m.BrokerPID, syscall.SIGUSR2); err != nil {
+			return pfs.Errorf(op, "", pfs.KindOf(err), "process %d, the broker of %s: %w", m.BrokerPID, m.MountPoint, err)
+		}
+		if err := upgraded(ctx, m); err != nil {
+			return err
+		}
+		done++
+	}
+	if done == 0 && dir != "" {
+		return pfs.Errorf(op, "", pfs.NotExist, "nothing is mounted at %s", dir)
+	}
+	a.Printf("%d mounts have a new server\n", done)
+	return nil
+}
+
+// upgraded waits until the mount m has another server.
+func upgraded(ctx context.Context, m fuse.Status) error {
+	for end := time.Now().Add(upgradeWait); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
+		if err := pfs.CheckContext(ctx, "mounting.upgraded", ""); err != nil {
+			return err
+		}
+		mounts, err := fuse.Mounts()
+		if err != nil {
+			return err
+		}
+		for _, now := range mounts {
+			if now.MountPoint == m.MountPoint && now.ServerPID != 0 && now.ServerPID != m.ServerPID {
+				return nil
+			}
+		}
+	}
+	return pfs.Errorf("mounting.upgraded", "", pfs.Unavailable, "the mount at %s is served by process %d as before; the log of the mount has the reason", m.MountPoint, m.ServerPID)
+}
+
+// nobody is the user of a server without privileges.
+const nobody = 65534
+
+// prepareUnprivileged checks that a server without privileges can work, and makes its cache directories.
+func (o options) prepareUnprivileged() error {
+	switch {
+	case !o.unprivileged:
+		return nil
+	case os.Geteuid() != 0:
+		return cliargs.Usagef("--unprivileged is for root")
+	case strings.HasPrefix(o.store, "file:") || strings.HasPrefix(o.store, "cephfs:"):
+		return cliargs.Usagef("--unprivileged is for services and HDFS: the mount of a %s store sets owners, which needs root", strings.SplitN(o.store, ":", 2)[0])
+	case len(o.cacheDirs) == 0 && o.cacheSize != "0":
+		return cliargs.Usagef("--unprivileged needs --cache-dir, which the user nobody will own, or --cache-size 0")
+	}
+	for _, dir := range o.cacheDirs {
+		if err := os.Mkdir(dir, 0o700); errors.Is(err, os.ErrExist) {
+			continue
+		} else if err != nil {
+			return pfs.E("mounting.Mount", "", pfs.KindOf(err), err)
+		}
+		if err := os.Chown(dir, nobody, nobody); err != nil {
+			return pfs.E("mounting.Mount", "", pfs.KindOf(err), err)
+		}
+	}
+	return nil
+}
+
+// openLog opens the log of the mount at dir, or else /dev/null.
+func openLog(dir string) (*os.File, error) {
+	if name, err := logName(dir); err == nil && os.MkdirAll(filepath.Dir(name), 0o700) == nil {
+		if f, err := os.OpenFile(name, os.O_CREATE|os.O_TRUNC|os.O_WRONLY|os.O_APPEND, 0o600); err == nil {
+			return f, nil
+		}
+	}
+	return os.OpenFile(os.DevNull, os.O_RDWR, 0)
+}
+
+// detach reports to the waiting process that the mount is ready, and leaves its terminal and directory.
+func detach(log, ready *os.File) error {
+	if err := leave(log); err != nil {
 		return err
 	}
 	if _, err := ready.WriteString("ready\n"); err != nil {
@@ -113,4 +286,32 @@ func allowOpenFiles() {
 	if most, err := strconv.ParseUint(strings.TrimSpace(string(text)), 10, 64); err == nil {
 		_ = syscall.Setrlimit(syscall.RLIMIT_NOFILE, &syscall.Rlimit{Cur: most, Max: most}) // only root may
 	}
+}
+
+// leave makes log the output of this process, and / its directory.
+func leave(log *os.File) error {
+	null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
+	if err != nil {
+		return err
+	}
+	defer null.Close()
+	for fd, file := range []*os.File{null, null, log} {
+		if err := syscall.Dup3(int(file.Fd()), fd, 0); err != nil {
+			return err
+		}
+	}
+	return os.Chdir("/")
+}
+
+// settle leaves the terminal and the directory in which a server was started.
+func settle(a *app.App) error {
+	if name, err := a.ConfigName(); err == nil {
+		if a.Global.Config, err = filepath.Abs(name); err != nil {
+			return err
+		}
+	}
+	if a.Main.Getenv(readyVariable) == "" {
+		return os.Chdir("/")
+	}
+	return leave(os.NewFile(logFD, "log"))
 }

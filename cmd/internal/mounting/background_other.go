@@ -4,21 +4,18 @@ package mounting
 
 import (
 	"context"
-	"os"
 
 	"github.com/paddlecloud/pfs/cmd/internal/app"
 	"github.com/paddlecloud/pfs/fuse"
 )
 
-// readyFile returns nil: this process is not in the background.
-func readyFile(*app.App) *os.File { return nil }
-
-// inBackground answers Unsupported.
-func inBackground(ctx context.Context, _ *app.App) error {
+// run answers Unsupported.
+func run(ctx context.Context, _ *app.App, _ options, _ string) error {
 	_, err := fuse.Mount(ctx, nil, "", fuse.Options{})
 	return err
 }
 
-func detach(*app.App, string, *os.File) error { return nil }
+// upgrade answers Unsupported.
+func upgrade(ctx context.Context, a *app.App, dir string) error { return run(ctx, a, options{}, dir) }
 
-func allowOpenFiles() {}
+func settle(*app.App) error { return nil }

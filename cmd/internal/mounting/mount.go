@@ -26,6 +26,7 @@ type options struct {
 	root, store          string
 	service              app.Service
 	readOnly, foreground bool
+	unprivileged         bool
 	openMode             string
 	cacheDirs            []string
 	cacheSize            string
@@ -41,14 +42,33 @@ type Monitor func(cache func() any) (http.Handler, func(fuse.Request))
 // Mount returns the command mount, with the commands subs below it. It has the flag --metrics unless monitor
 // is nil.
 func Mount(a *app.App, monitor Monitor, subs ...*cli.Command) *cli.Command {
-	o := options{monitor: monitor}
+	o := &options{monitor: monitor}
+	spec := mountSpec(a, o)
+	spec.Flags = append(spec.Flags, &cli.BoolFlag{Name: "foreground", Usage: "stay in the foreground until the mount ends", Destination: &o.foreground})
+	spec.Subs = subs
+	return a.NewCommand(spec)
+}
+
+// Broker returns the command broker: mount --foreground.
+func Broker(a *app.App, monitor Monitor) *cli.Command {
+	spec := mountSpec(a, &options{monitor: monitor, foreground: true})
+	spec.Name, spec.Summary = "broker", "mount, and stay in the foreground as the process that keeps the mount"
+	spec.Text = `As mount, but the command itself is the broker: it mounts, starts the server, starts another
+one if that dies, and ends with the mount. It is for containers and service managers.`
+	spec.Examples = []string{a.Program + " broker --read-only /data"}
+	return a.NewCommand(spec)
+}
+
+// mountSpec is what mount and broker have in common.
+func mountSpec(a *app.App, o *options) app.Spec {
 	spec := app.Spec{
 		Name: "mount", Args: "MOUNTPOINT", Least: 1, Most: 1,
 		Summary: "show a tree of a service or store as a directory",
 		Text: `Mounts the current service at MOUNTPOINT, an empty directory, so that every program can
-use its files (Linux only). Returns when the mount is ready; a process in the background
-serves it until umount, or a SIGTERM. Its log is in ~/.cache/pfs. A mount
-whose process has died is replaced. docs/mount.md states what works on which store.
+use its files (Linux only). Returns when the mount is ready. A process in the background
+serves it until umount, or a SIGTERM; if that process dies, another one, the broker, starts
+it again, and programs notice only a pause. The log is in ~/.cache/pfs. docs/mount.md
+states what works on which store.
 
 The files of a service are shown as yours; the service checks what you may do. The
 files of --store are those of their owners, and if root mounts a file:// or cephfs://
@@ -79,27 +99,22 @@ PFS_TOKEN_FILE names a file with a token to use in place of a login. With it,
 			&cli.StringFlag{Name: "cache-size", Usage: "let all of the cache take `SIZE` at most, such as 100G; 0 for no cache (default: a tenth of its disks)", Destination: &o.cacheSize},
 			&cli.StringFlag{Name: "owner", Usage: "show the files of a service as those of the user and group `UID:GID`, and let other users do what the modes of the files permit (root only)", Destination: &o.owner},
 			&cli.StringFlag{Name: "access-log", Usage: "write a line for each request to `FILE`; SIGHUP opens it again", Destination: &o.accessLog},
-			&cli.BoolFlag{Name: "foreground", Usage: "serve the mount in this process until it is unmounted", Destination: &o.foreground},
+			&cli.BoolFlag{Name: "unprivileged", Usage: "run the server as the user nobody, who must be able to read PFS_TOKEN_FILE; root only", Destination: &o.unprivileged},
 		},
-		Run: func(ctx context.Context, operands []string) error {
-			switch ready := readyFile(a); {
-			case ready != nil:
-				return serve(ctx, a, o, operands[0], ready)
-			case o.foreground:
-				return serve(ctx, a, o, operands[0], nil)
-			}
-			return inBackground(ctx, a)
-		},
-		Subs: subs,
+		Run: func(ctx context.Context, operands []string) error { return run(ctx, a, *o, operands[0]) },
 	}
-	if monitor != nil {
+	if o.monitor != nil {
 		spec.Flags = append(spec.Flags, &cli.StringFlag{Name: "metrics", Usage: "serve /metrics, for Prometheus, and /healthz at `HOST:PORT` over plain HTTP", Destination: &o.metrics})
 	}
-	return a.NewCommand(spec)
+	return spec
 }
 
-// serve mounts and serves. It writes to ready, if that is not nil, when the mount is ready.
-func serve(ctx context.Context, a *app.App, o options, dir string, ready *os.File) (err error) {
+// serve serves the mount at dir, which link keeps.
+func serve(ctx context.Context, a *app.App, o options, dir string, link fuse.Broker) (err error) {
+	dir, err = filepath.Abs(dir)
+	if err != nil {
+		return err
+	}
 	fsys, opts, err := o.open(ctx, a, dir)
 	if err != nil {
 		return err
@@ -112,21 +127,27 @@ func serve(ctx context.Context, a *app.App, o options, dir string, ready *os.Fil
 	if err != nil {
 		return err
 	}
-	healthy, err := o.serveMetrics(metrics, opts.Logger)
-	if err != nil {
-		return err
+	healthy := func() {}
+	if !link.Replaces() { // else the server before this one still uses the address
+		if healthy, err = o.serveMetrics(metrics, opts.Logger); err != nil {
+			return err
+		}
 	}
-	allowOpenFiles()
+	opts.Broker = link
 	m, err := fuse.Mount(ctx, fsys.FileSystem, dir, opts)
 	if err != nil {
 		return err
 	}
-	healthy()
-	if ready != nil {
-		if err := detach(a, dir, ready); err != nil {
-			m.Close()
-			return err
+	if link.Replaces() {
+		if healthy, err = o.serveMetrics(metrics, opts.Logger); err != nil {
+			opts.Logger.Warn("metrics are not served", "error", err)
+			healthy = func() {}
 		}
+	}
+	healthy()
+	if err := settle(a); err != nil {
+		m.Close()
+		return err
 	}
 	select {
 	case <-m.Done():
@@ -224,6 +245,22 @@ func parseOwner(s string) (*fuse.Owner, error) {
 	return &o, nil
 }
 
+// Upgrade returns the command upgrade.
+func Upgrade(a *app.App) *cli.Command {
+	return a.NewCommand(app.Spec{
+		Name: "upgrade", Args: "[MOUNTPOINT]", Most: 1,
+		Summary: "run the mounts with the program as it is installed now",
+		Text: `Replaces the server of the mount at MOUNTPOINT, or of all your mounts, by a new process of
+the program, which takes over all open files. Programs that use the mount notice only a
+pause. If the new process does not start, the old one goes on.`,
+		Examples: []string{a.Program + " upgrade", a.Program + " upgrade ~/pfs"},
+		Exits:    []cliio.Code{cliio.NotFound, cliio.Denied, cliio.Unavailable},
+		Run: func(ctx context.Context, operands []string) error {
+			return upgrade(ctx, a, strings.Join(operands, ""))
+		},
+	})
+}
+
 // Umount returns the command umount.
 func Umount(a *app.App) *cli.Command {
 	return a.NewCommand(app.Spec{
@@ -243,9 +280,10 @@ func Status(a *app.App) *cli.Command {
 		Name: "status", Args: "[MOUNTPOINT]", Most: 1,
 		Summary: "list the mounts of this machine",
 		Text: `Lists the mounts: where, in which state (serving; dead: its process has ended; silent: it
-does not answer; private: it is another user's), how open files are read, the process,
-and what is mounted; below each, the files that are not on the store yet (see flush).
-With MOUNTPOINT it lists this mount only; the exit code is 0 only if it is serving.`,
+does not answer; private: it is another user's), how open files are read, the process that
+serves it and the one that replaces that if it dies, and what is mounted; below each, the
+files that are not on the store yet (see flush). With MOUNTPOINT it lists this mount
+only; the exit code is 0 only if it is serving.`,
 		Exits: []cliio.Code{cliio.NotFound, cliio.Unavailable},
 		Flags: []cli.Flag{&cli.BoolFlag{Name: "json", Usage: "print the mounts as a JSON array", Destination: &json}},
 		Run: func(_ context.Context, operands []string) error {
