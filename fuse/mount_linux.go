@@ -104,6 +104,8 @@ func serve(ctx context.Context, fsys pfs.FileSystem, c *Connection, opts Options
 		}
 		if s.tree.journal = s.journal; taken {
 			s.resumed()
+		} else if opts.Broker.Replaces() {
+			return nil, errors.New("the server before this one could not record its state, so the mount cannot be continued")
 		} else {
 			s.journal.noteNode(s.tree.root)
 		}

@@ -21,11 +21,12 @@ const (
 // noteNode records n with all that its lookup has set.
 func (j *journal) noteNode(n *node) {
 	if j != nil {
-		j.note(recNode, nodeInts(n), n.name.base, n.targetOrNone())
+		j.note(recNode, appendNode(nil, n), n.name.base, n.targetOrNone())
 	}
 }
 
-func nodeInts(n *node) []uint64 {
+// appendNode appends the integers of the record of n.
+func appendNode(to []uint64, n *node) []uint64 {
 	var parent, flags uint64
 	if n.name.parent != nil {
 		parent = n.name.parent.num
@@ -33,7 +34,7 @@ func nodeInts(n *node) []uint64 {
 	if n.hasID {
 		flags = 1
 	}
-	return []uint64{n.num, parent, n.ino, uint64(n.kind), flags, uint64(n.refs), n.version}
+	return append(to, n.num, parent, n.ino, uint64(n.kind), flags, uint64(n.refs), n.version)
 }
 
 func (n *node) targetOrNone() string {
@@ -201,12 +202,22 @@ func (s *server) rewriteJournal() {
 	defer s.mu.Unlock()
 	s.journal.rewrite(func(emit func(kind byte, ints []uint64, strings ...string)) {
 		emit(recCounters, []uint64{t.last, s.lastFH})
-		emit(recNode, nodeInts(t.root), "", "")
-		emitBelow(t.root, emit)
+		var ints []uint64 // reused
+		var emitAll func(n *node)
+		emitAll = func(n *node) { // n and the nodes below it, by their first names
+			ints = appendNode(ints[:0], n)
+			if emit(recNode, ints, n.name.base, n.targetOrNone()); n.asDir == nil {
+				return
+			}
+			for base, child := range n.asDir.children {
+				if child.name == (link{n, base}) {
+					emitAll(child)
+				}
+			}
+		}
 		for _, n := range t.nodes {
-			if n.name.parent == nil && n != t.root {
-				emit(recNode, nodeInts(n), "", n.targetOrNone())
-				emitBelow(n, emit)
+			if n.name.parent == nil { // the root, and what was removed
+				emitAll(n)
 			}
 		}
 		for _, n := range t.nodes {
@@ -228,19 +239,6 @@ func (s *server) rewriteJournal() {
 			emit(recOpen, ints, strings...)
 		}
 	})
-}
-
-// emitBelow emits the nodes below n by their first names.
-func emitBelow(n *node, emit func(kind byte, ints []uint64, strings ...string)) {
-	if n.asDir == nil {
-		return
-	}
-	for base, child := range n.asDir.children {
-		if child.name == (link{n, base}) {
-			emit(recNode, nodeInts(child), base, child.targetOrNone())
-			emitBelow(child, emit)
-		}
-	}
 }
 
 // resumedFile is a file that was open for reading in a server that has died. It is opened again when it is

@@ -56,6 +56,11 @@ const (
 
 	// grace is how long a server may take to end.
 	grace = 30 * time.Second
+
+	// In an upgrade, the new server may take so long to open its store, and the old one to answer its
+	// last requests. The new one is sent those that it has not answered.
+	startWait = time.Minute
+	drainWait = 5 * time.Second
 )
 
 // broker keeps one mount.
@@ -234,11 +239,14 @@ func (b *broker) upgrade(ctx context.Context, old *server) (*server, error) {
 	case <-ctx.Done():
 		_ = s.cmd.Process.Kill()
 		return nil, pfs.CheckContext(ctx, op, "")
+	case <-time.After(startWait):
+		_ = s.cmd.Process.Kill()
+		return nil, pfs.Errorf(op, "", pfs.Unavailable, "the new server has not opened its store in %v; the old one goes on", startWait)
 	}
 	_ = old.socket.send(message{Do: doDrain})
 	select {
 	case <-old.ended:
-	case <-time.After(grace): // the new server is sent what this one has not answered
+	case <-time.After(drainWait):
 		_ = old.cmd.Process.Kill()
 		<-old.ended
 	}

@@ -1,0 +1,147 @@
+package fuse
+
+import (
+	"encoding/binary"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/paddlecloud/pfs/internal/testbed"
+	"github.com/paddlecloud/pfs/pfs"
+)
+
+// TestMillionNodes measures what a million known files cost: in memory, in the journal, and when another server
+// takes over.
+func TestMillionNodes(t *testing.T) {
+	testbed.Long(t)
+	files := []*os.File{nil, nil}
+	for i := range files {
+		f, err := os.Create(filepath.Join(t.TempDir(), "state"))
+		must(t, err)
+		defer f.Close()
+		files[i] = f
+	}
+	root := pfs.Info{Mode: os.ModeDir | 0o755, ID: 1, ModTime: time.Now()}
+	open := func() *server {
+		s := &server{tree: newTree(root), files: map[uint64]any{}}
+		j, taken, err := openJournal(files, slog.New(slog.DiscardHandler), s.resume)
+		must(t, err)
+		if s.journal, s.tree.journal = j, j; taken {
+			s.resumed()
+		}
+		return s
+	}
+	before := heap()
+	s := open()
+	const dirs, each = 1000, 1000
+	for i := range dirs {
+		d := s.tree.enter(s.tree.root, fmt.Sprintf("directory%04d", i), pfs.Info{Mode: os.ModeDir | 0o755, ID: uint64(2 + i)})
+		for k := range each {
+			s.tree.enter(d, fmt.Sprintf("file-%06d", k), pfs.Info{Mode: 0o644, ID: uint64(10_000 + i*each + k), Links: 1})
+			if k%30 == 0 {
+				s.journal.flush()
+			}
+		}
+	}
+	start := time.Now()
+	s.journal.limit = 0
+	s.rewriteJournal()
+	size, err := files[s.journal.current].Seek(0, io.SeekEnd)
+	must(t, err)
+	t.Logf("%d MiB of memory, %d MiB of journal, rewritten in %v", (heap()-before)>>20, size>>20, time.Since(start))
+	runtime.KeepAlive(s)
+	s = nil
+	start = time.Now()
+	s = open()
+	t.Logf("taken over in %v, %d MiB of memory", time.Since(start), (heap()-before)>>20)
+	if n := len(s.tree.nodes); n != 1+dirs+dirs*each {
+		t.Errorf("%d nodes", n)
+	}
+	for _, name := range []pfs.Path{"/directory0000/file-000000", "/directory0999/file-000999"} {
+		n := s.tree.root
+		for e := range name.Names() {
+			n = n.asDir.children[e]
+		}
+		if at, ok := s.tree.path(n); at != name || !ok || n.refs != 1 {
+			t.Errorf("%s is at %s, %v, with %d references", name, at, ok, n.refs)
+		}
+	}
+}
+
+// TestJournal reads a journal whose last batch a kill has cut short.
+func TestJournal(t *testing.T) {
+	dir := t.TempDir()
+	files := []*os.File{nil, nil}
+	for i := range files {
+		f, err := os.Create(filepath.Join(dir, fmt.Sprint(i)))
+		must(t, err)
+		defer f.Close()
+		files[i] = f
+	}
+	var got []string
+	open := func() *journal {
+		got = nil
+		j, _, err := openJournal(files, slog.New(slog.DiscardHandler), func(kind byte, ints []uint64, strings []string) error {
+			got = append(got, fmt.Sprint(kind, ints, strings))
+			return nil
+		})
+		must(t, err)
+		return j
+	}
+	request := func(op uint32, number uint64) []byte {
+		b := make([]byte, 80)
+		binary.NativeEndian.PutUint32(b[4:], op)
+		binary.NativeEndian.PutUint64(b[8:], number)
+		return b
+	}
+	const mkdir, getattr = 9, 3
+	j := open()
+	j.note(recRef, []uint64{7})
+	j.begin(request(mkdir, 10))
+	j.begin(request(mkdir, 12))
+	j.commit(request(mkdir, 12), []byte("an answer of 12"))
+	j.begin(request(mkdir, 14))
+	j.commit(request(mkdir, 14), []byte("delivered"))
+	j.delivered(request(mkdir, 14))
+	j.begin(request(getattr, 16))
+	j.note(recUnname, []uint64{1}, "x")
+	j.flush()
+	end := j.size
+	j.note(recRef, []uint64{8})
+	j.flush()
+	must(t, files[0].Truncate(j.size-1))
+	for range 2 { // also after it was rewritten
+		j = open()
+		if want := []string{fmt.Sprint(recRef, []uint64{7}, []string{}), fmt.Sprint(recUnname, []uint64{1}, []string{"x"})}; !slices.Equal(got, want) {
+			t.Errorf("records %q, want %q", got, want)
+		}
+		for number, want := range map[uint64]string{10: "", 12: "an answer of 12", 14: "", 16: ""} {
+			if a := string(j.answer(request(mkdir, number|resent))); a != want {
+				t.Errorf("answer of %d: %q, want %q", number, a, want)
+			}
+			if j.answer(request(mkdir, number)) != nil || j.again(number) || j.again(number|resent) != (number == 10) {
+				t.Errorf("request %d: again %v", number, j.again(number|resent))
+			}
+		}
+		if j.age == 1 && j.size != end {
+			t.Errorf("the journal ends at %d, want %d", j.size, end)
+		}
+		j.rewrite(func(emit func(kind byte, ints []uint64, strings ...string)) {
+			emit(recRef, []uint64{7})
+			emit(recUnname, []uint64{1}, "x")
+		})
+	}
+}
+
+func heap() int64 {
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return int64(m.HeapAlloc)
+}
