@@ -354,6 +354,9 @@ func (o *openFile) keep(ctx context.Context, s *server) bool {
 	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
+	if r, ok := o.file.(*resumedFile); ok {
+		_, _ = r.open(ctx)
+	}
 	if l, ok := o.file.(LocalFile); ok && l.Local() != nil {
 		return true
 	}

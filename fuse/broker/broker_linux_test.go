@@ -643,10 +643,10 @@ func underLoad(t *testing.T, store string, s settings, n int, replace func(t *te
 	for range n {
 		before := m.status(t).ServerPID
 		replace(t, m)
-		time.Sleep(time.Duration(300+rand.IntN(300)) * time.Millisecond)
 		if after := m.status(t).ServerPID; after == before {
 			t.Errorf("process %d serves as before", after)
 		}
+		time.Sleep(time.Duration(300+rand.IntN(300)) * time.Millisecond) // else it is a quick death
 	}
 	var all outcome
 	for _, p := range programs {
