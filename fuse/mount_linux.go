@@ -153,6 +153,9 @@ func (w logWriter) Write(p []byte) (int, error) {
 // Done is closed when the mount has ended.
 func (m *Mounted) Done() <-chan struct{} { return m.done }
 
+// Replaced reports whether another server takes over, so that the mount has ended only for this one.
+func (m *Mounted) Replaced() bool { return m.s.device.draining.Load() }
+
 // Close ends the mount. Programs that use it then get errors, but their completed writes are on the
 // store.
 func (m *Mounted) Close() error {

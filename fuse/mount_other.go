@@ -19,6 +19,9 @@ func Mount(context.Context, pfs.FileSystem, string, Options) (*Mounted, error) {
 // Done is never closed.
 func (m *Mounted) Done() <-chan struct{} { return nil }
 
+// Replaced returns false.
+func (m *Mounted) Replaced() bool { return false }
+
 // Close does nothing.
 func (m *Mounted) Close() error { return nil }
 

@@ -19,10 +19,12 @@ const replacing = ",replacing"
 
 // Link is a server's connection to its broker.
 type Link struct {
-	socket  *socket
-	again   bool       // the server is not the first
-	calls   sync.Mutex // one at a time
-	answers chan received
+	socket *socket
+	again  bool       // the server is not the first
+	calls  sync.Mutex // one at a time
+
+	connection *fuse.Connection
+	answers    chan received
 
 	mu      sync.Mutex // guards the following
 	pid     int        // 0 if the broker is gone
@@ -98,8 +100,11 @@ func (l *Link) call(m message, files ...*os.File) (received, error) {
 func (l *Link) Replaces() bool { return l.again }
 
 // Connect returns the mount at dir for [fuse.Mount]: a new one with the options opts, or that of a server that
-// has ended. It waits for a server that is about to end.
+// has ended. It waits for a server that is about to end. Later calls return the same.
 func (l *Link) Connect(dir string, opts fuse.Options) (*fuse.Connection, error) {
+	if l.connection != nil {
+		return l.connection, nil
+	}
 	r, err := l.call(message{Do: doConnect, Dir: dir, Source: opts.Source, ReadOnly: opts.ReadOnly, Squash: opts.Squash, Owner: opts.Owner, Root: string(opts.Root)})
 	if err != nil {
 		return nil, err
@@ -110,7 +115,8 @@ func (l *Link) Connect(dir string, opts fuse.Options) (*fuse.Connection, error) 
 	l.mu.Lock()
 	l.pid = r.PID
 	l.mu.Unlock()
-	return &fuse.Connection{Dir: r.Dir, Device: r.files[0], State: r.files[1:], Hello: r.Hello, UID: r.UID, GID: r.GID, Broker: l}, nil
+	l.connection = &fuse.Connection{Dir: r.Dir, Device: r.files[0], State: r.files[1:], Hello: r.Hello, UID: r.UID, GID: r.GID, Broker: l}
+	return l.connection, nil
 }
 
 // Register makes the broker register a file that the kernel reads.

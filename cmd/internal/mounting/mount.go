@@ -27,6 +27,7 @@ type options struct {
 	service              app.Service
 	readOnly, foreground bool
 	unprivileged         bool
+	broker               fuse.Broker // of a server
 	openMode             string
 	cacheDirs            []string
 	cacheSize            string
@@ -115,6 +116,7 @@ func serve(ctx context.Context, a *app.App, o options, dir string, link fuse.Bro
 	if err != nil {
 		return err
 	}
+	o.broker = link
 	fsys, opts, err := o.open(ctx, a, dir)
 	if err != nil {
 		return err
@@ -133,7 +135,6 @@ func serve(ctx context.Context, a *app.App, o options, dir string, link fuse.Bro
 			return err
 		}
 	}
-	opts.Broker = link
 	m, err := fuse.Mount(ctx, fsys.FileSystem, dir, opts)
 	if err != nil {
 		return err
@@ -151,6 +152,9 @@ func serve(ctx context.Context, a *app.App, o options, dir string, link fuse.Bro
 	}
 	select {
 	case <-m.Done():
+		if m.Replaced() { // the next server goes on with what this one has open, and waits for its end
+			fsys.Close = func() error { return nil }
+		}
 		return nil
 	case <-ctx.Done():
 		return m.Close()
@@ -183,7 +187,7 @@ func (o options) open(ctx context.Context, a *app.App, mountPoint string) (fsys 
 	case !named && o.service.Fingerprint != "":
 		return fsys, opts, cliargs.Usagef("--fingerprint needs --service")
 	}
-	opts = fuse.Options{Root: root, ReadOnly: o.readOnly, OpenMode: cmp.Or(o.openMode, fuse.Passthrough), Logger: slog.New(slog.NewTextHandler(a.Stderr, nil))}
+	opts = fuse.Options{Root: root, ReadOnly: o.readOnly, OpenMode: cmp.Or(o.openMode, fuse.Passthrough), Broker: o.broker, Logger: slog.New(slog.NewTextHandler(a.Stderr, nil))}
 	if opts.Owner, err = parseOwner(o.owner); err != nil {
 		return fsys, opts, err
 	}

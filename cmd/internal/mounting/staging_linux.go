@@ -30,6 +30,11 @@ func (o options) staged(store backends.Store, opts fuse.Options, user, mountPoin
 	}
 	s.Resume = opts.Broker != nil && opts.Broker.Replaces()
 	f, err := stagefs.New(store.FileSystem, s)
+	if pfs.KindOf(err) == pfs.Exist && s.Resume { // the server before this one has not ended yet
+		if _, err = opts.Broker.Connect(mountPoint, opts); err == nil {
+			f, err = stagefs.New(store.FileSystem, s)
+		}
+	}
 	if pfs.KindOf(err) == pfs.Exist {
 		err = pfs.Errorf("mounting.Mount", "", pfs.Exist, "%s is mounted already, or the process of its last mount has not ended (%s is in use)", mountPoint, s.Dir)
 	}
