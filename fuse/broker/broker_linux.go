@@ -37,6 +37,9 @@ type Options struct {
 	// why the old server goes on, is sent back.
 	Upgrade <-chan chan<- error
 
+	// Signals, if not nil, has signals for the server.
+	Signals <-chan os.Signal
+
 	// Patience is how long a server may take to show that it works. 0 means 30 seconds.
 	Patience time.Duration
 
@@ -129,6 +132,8 @@ func (b *broker) run(ctx context.Context) error {
 		select {
 		case <-ctx.Done():
 			return b.stop(s)
+		case sig := <-b.opts.Signals:
+			_ = s.cmd.Process.Signal(sig)
 		case reply := <-b.opts.Upgrade:
 			var next *server
 			if next, err = b.upgrade(ctx, s); err == nil {

@@ -127,7 +127,12 @@ func keep(ctx context.Context, a *app.App, o options, dir string, ready *os.File
 		}
 		defer log.Close()
 	}
+	again := make(chan os.Signal, 1)
+	if o.accessLog != "" {
+		signal.Notify(again, syscall.SIGHUP)
+	}
 	opts := broker.Options{
+		Signals: again,
 		Command: func() *exec.Cmd {
 			cmd := exec.Command(exe)
 			cmd.Args = a.Main.Args
