@@ -270,6 +270,9 @@ func (f *FS) SetAttr(ctx context.Context, name pfs.Path, mask pfs.AttrMask, attr
 			if fl.stage != nil {
 				return fl.setAttr(ctx, mask, attrs)
 			}
+			if err := fl.sync(ctx, false); err != nil { // later it would change the time
+				return err
+			}
 		}
 		return f.Layer.SetAttr(ctx, name, mask, attrs)
 	}

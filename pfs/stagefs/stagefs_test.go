@@ -95,6 +95,10 @@ func TestWritesFromStartToEndAreNotStaged(t *testing.T) {
 		t.Errorf("local files: %s", got)
 	}
 	pfstest.WantFile(t, f, "/f", []byte("blockblockblockblockblock"))
+	must(t, f.SetAttr(t.Context(), "/f", pfs.AttrModTime, pfs.Attrs{ModTime: time.Unix(1e9, 0)}))
+	if h.f.unsynced {
+		t.Error("a later sync would change the time")
+	}
 	must(t, h.Flush(t.Context()))
 	pfstest.WantFile(t, store, "/f", []byte("blockblockblockblockblock"))
 	must(t, h.Close(t.Context()))
