@@ -12,6 +12,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -245,6 +246,7 @@ func (p pods) train(t *testing.T, manifest, standard string, during func()) {
 		t.Errorf("later epochs are slower than with a local copy")
 	}
 	during()
+	p.checkServers(t)
 	p.s.paddlectl(t, "", "touch", home+"/end")
 	k.Kubectl(t, "", "-n", ns, "wait", "pod/trainer", "--for=jsonpath={.status.phase}=Succeeded", "--timeout=3m")
 	if got := p.s.paddlectl(t, "", "cat", home+"/output"); got != strings.TrimSpace(text) {
@@ -332,6 +334,40 @@ func (p pods) cpu(t *testing.T) time.Duration {
 		}
 	}
 	return time.Duration(ticks) * 10 * time.Millisecond
+}
+
+// checkServers checks that the processes of the mounts without privileges are as many as those that keep the mounts, and
+// kills them: they are replaced.
+func (p pods) checkServers(t *testing.T) {
+	t.Helper()
+	var servers []int
+	var all []string
+	p.await(t, "one server for each mount", func() bool { all = p.processes(t); return len(all) == 4 })
+	for _, dir := range all {
+		text, err := os.ReadFile(dir + "/status")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !regexp.MustCompile(`(?m)^Uid:\s65534\s65534\s`).Match(text) {
+			continue
+		}
+		if !regexp.MustCompile(`(?m)^CapEff:\s0+$`).Match(text) {
+			t.Errorf("a server has capabilities:\n%s", text)
+		}
+		pid, err := strconv.Atoi(filepath.Base(dir))
+		if err != nil {
+			t.Fatal(err)
+		}
+		servers = append(servers, pid)
+	}
+	if len(servers) != 2 || len(all) != 4 {
+		t.Errorf("of %d processes %d are servers without privileges; want two mounts", len(all), len(servers))
+	}
+	for _, pid := range servers {
+		if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
+			t.Error(err)
+		}
+	}
 }
 
 // explain logs what is known about a failed pod.

@@ -42,6 +42,11 @@ docs/kubernetes.md describes volumes.`,
 			if err != nil {
 				return err
 			}
+			go func() {
+				if err := agent.Upgrade(ctx, kubelet); err != nil {
+					log.Error("mounts keep the servers that they have", "error", err)
+				}
+			}()
 			p := &csi.Plugin{Node: node, Version: a.Main.Version, Tokens: tokens, User: nobody, Mounter: agent}
 			return p.Serve(ctx, kubelet, log)
 		},

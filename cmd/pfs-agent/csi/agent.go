@@ -9,8 +9,10 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
+	"time"
 
 	"github.com/paddlecloud/pfs/fuse"
 	"github.com/paddlecloud/pfs/pfs"
@@ -18,9 +20,11 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// Agent is the Mounter that runs "pfs-agent mount", whose processes serve the mount.
+// Agent is the Mounter that runs "pfs-agent mount", whose processes serve the mount: a broker that keeps it, and a server
+// without privileges.
 type Agent struct {
 	Program string   // the file of pfs-agent
+	Cache   string   // the directory of the cache
 	Env     []string // of the processes, in addition to that of this one
 }
 
@@ -29,9 +33,29 @@ var codeOf = map[int]codes.Code{2: codes.InvalidArgument, 3: codes.NotFound, 4: 
 
 // Mount runs pfs-agent mount.
 func (a Agent) Mount(ctx context.Context, dir, tokenFile string, flags []string) error {
-	cmd := exec.CommandContext(ctx, a.Program, append(append([]string{"mount"}, flags...), dir)...)
-	cmd.Env = append(append(os.Environ(), a.Env...), "PFS_TOKEN_FILE="+tokenFile)
+	args := append([]string{"mount", "--unprivileged", "--cache-dir=" + a.Cache}, flags...)
+	return a.run(ctx, []string{"PFS_TOKEN_FILE=" + tokenFile}, append(args, dir)...)
+}
+
+// Upgrade gives the mounts of this plugin for the pods of a kubelet new servers, which run the program as it is now. The
+// plugin does not know the processes of other mounts, which may be those of containers.
+func (a Agent) Upgrade(ctx context.Context, kubelet string) error {
+	mounts, err := fuse.Mounts()
+	for _, m := range mounts {
+		if ours, _ := filepath.Match(filepath.Join(kubelet, "pods", "*", "volumes", "kubernetes.io~csi", "*", "mount"), m.MountPoint); ours && m.BrokerPID != 0 {
+			err = errors.Join(err, a.run(ctx, nil, "upgrade", m.MountPoint))
+		}
+	}
+	return err
+}
+
+// run runs the program, with more variables in its environment.
+func (a Agent) run(ctx context.Context, env []string, args ...string) error {
+	cmd := exec.CommandContext(ctx, a.Program, args...)
+	cmd.Dir = filepath.Dir(a.Program) // it stays when the container has ended
+	cmd.Env = slices.Concat(os.Environ(), a.Env, env)
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
+	cmd.WaitDelay = 30 * time.Second
 	var said bytes.Buffer
 	cmd.Stderr = &said
 	err := cmd.Run()
@@ -109,7 +133,7 @@ func Install(dir string) (Agent, error) {
 	if err != nil {
 		return Agent{}, err
 	}
-	a := Agent{Program: filepath.Join(dir, "pfs-agent")}
+	a := Agent{Program: filepath.Join(dir, "pfs-agent"), Cache: filepath.Join(dir, "cache")}
 	if err := copyFile(a.Program, self, 0o755); err != nil {
 		return a, err
 	}
