@@ -3,6 +3,7 @@ package fuse
 import (
 	"hash/fnv"
 	"io/fs"
+	"iter"
 	"slices"
 	"sync"
 	"time"
@@ -15,7 +16,7 @@ import (
 type tree struct {
 	mu     sync.Mutex
 	root   *node
-	nodes  map[uint64]*node // by number
+	nodes  nodeTable
 	linked map[uint64]*node // files with several names, by Info.ID
 	last   uint64           // number of the newest node; numbers are not used twice
 	learns bool             // nodes have known
@@ -123,7 +124,8 @@ type link struct {
 
 func newTree(info pfs.Info) *tree {
 	root := &node{num: 1, refs: 1}
-	t := &tree{root: root, nodes: map[uint64]*node{1: root}, linked: map[uint64]*node{}, last: 1}
+	t := &tree{root: root, nodes: nodeTable{}, linked: map[uint64]*node{}, last: 1}
+	t.nodes.set(root)
 	root.identify(pfs.Root, info)
 	root.see(info)
 	return t
@@ -164,7 +166,7 @@ func (n *node) see(info pfs.Info) {
 func (t *tree) get(num uint64) *node {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return t.nodes[num]
+	return t.nodes.get(num)
 }
 
 // path returns a path of n below the root of the mount; ok is false if n has no name any more.
@@ -218,7 +220,7 @@ func (t *tree) enter(dir *node, base string, info pfs.Info) *node {
 	if isNew {
 		t.last++
 		n = &node{num: t.last, name: link{dir, base}}
-		t.nodes[n.num] = n
+		t.nodes.set(n)
 		var at pfs.Path
 		if info.ID == 0 {
 			at, _ = t.pathOf(n)
@@ -343,7 +345,7 @@ func (t *tree) rename(dir *node, base string, newDir *node, newBase string) {
 func (t *tree) forget(num, count uint64) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	n := t.nodes[num]
+	n := t.nodes.get(num)
 	if n == nil {
 		return
 	}
@@ -357,7 +359,7 @@ func (t *tree) drop(n *node) {
 	if n == t.root || n.refs > 0 || len(n.opens()) > 0 || n.asDir != nil && len(n.asDir.children) > 0 {
 		return
 	}
-	delete(t.nodes, n.num)
+	t.nodes.remove(n.num)
 	if t.linked[n.ino] == n {
 		delete(t.linked, n.ino)
 	}
@@ -413,4 +415,59 @@ func (t *tree) anyOpen(n *node, fits func(o *openFile) bool) *openFile {
 		}
 	}
 	return nil
+}
+
+// nodeTable holds nodes by number. Numbers are given in order, so pages of them take less memory than a
+// map.
+type nodeTable map[uint64]*nodePage
+
+const pageNodes = 127 // a page takes 1 KiB
+
+type nodePage struct {
+	nodes [pageNodes]*node
+	used  int
+}
+
+func (t nodeTable) get(num uint64) *node {
+	if p := t[num/pageNodes]; p != nil {
+		return p.nodes[num%pageNodes]
+	}
+	return nil
+}
+
+func (t nodeTable) set(n *node) {
+	p := t[n.num/pageNodes]
+	if p == nil {
+		p = &nodePage{}
+		t[n.num/pageNodes] = p
+	}
+	at := &p.nodes[n.num%pageNodes]
+	if *at == nil {
+		p.used++
+	}
+	*at = n
+}
+
+func (t nodeTable) remove(num uint64) {
+	if t.get(num) == nil {
+		return
+	}
+	p := t[num/pageNodes]
+	p.nodes[num%pageNodes] = nil
+	if p.used--; p.used == 0 {
+		delete(t, num/pageNodes)
+	}
+}
+
+// all returns the nodes, in no order.
+func (t nodeTable) all() iter.Seq[*node] {
+	return func(yield func(*node) bool) {
+		for _, p := range t {
+			for _, n := range p.nodes[:] { // which yield may change
+				if n != nil && !yield(n) {
+					return
+				}
+			}
+		}
+	}
 }

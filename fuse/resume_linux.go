@@ -76,7 +76,7 @@ func openRecord(fh uint64, open any) (ints []uint64, strings []string) {
 // resume restores one record of another server. The tree has its root, and no lock is held.
 func (s *server) resume(kind byte, ints []uint64, strings []string) error {
 	t := s.tree
-	at := func(i int) *node { return t.nodes[ints[i]] }
+	at := func(i int) *node { return t.nodes.get(ints[i]) }
 	switch kind {
 	case recNode:
 		n := &node{num: ints[0], ino: ints[2], kind: fs.FileMode(ints[3]), hasID: ints[4]&1 != 0, refs: uint32(ints[5]), version: ints[6]}
@@ -90,7 +90,7 @@ func (s *server) resume(kind byte, ints []uint64, strings []string) error {
 		if strings[1] != "" {
 			n.rare().target = strings[1]
 		}
-		t.nodes[n.num] = n
+		t.nodes.set(n)
 		t.last = max(t.last, n.num)
 		if ints[1] != 0 {
 			parent := at(1)
@@ -153,7 +153,7 @@ func (s *server) resume(kind byte, ints []uint64, strings []string) error {
 }
 
 func (s *server) resumeOpen(ints []uint64, strings []string) error {
-	n := s.tree.nodes[ints[1]]
+	n := s.tree.nodes.get(ints[1])
 	if n == nil {
 		return errJournal
 	}
@@ -185,7 +185,7 @@ func (s *server) resumed() {
 			o.backed = false
 		}
 	}
-	for _, n := range s.tree.nodes {
+	for n := range s.tree.nodes.all() {
 		s.tree.drop(n)
 	}
 }
@@ -215,12 +215,12 @@ func (s *server) rewriteJournal() {
 				}
 			}
 		}
-		for _, n := range t.nodes {
+		for n := range t.nodes.all() {
 			if n.name.parent == nil { // the root, and what was removed
 				emitAll(n)
 			}
 		}
-		for _, n := range t.nodes {
+		for n := range t.nodes.all() {
 			if n.extra == nil {
 				continue
 			}

@@ -10,6 +10,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -613,8 +615,40 @@ func TestForget(t *testing.T) {
 	if f.extra != nil {
 		t.Error("a file of one name that is not open has an extra")
 	}
-	if len(tr.nodes) != 1 || len(tr.linked) != 0 || len(tr.root.asDir.children) != 0 {
+	if nodes := slices.Collect(tr.nodes.all()); len(nodes) != 1 || len(tr.nodes) != 1 || len(tr.linked) != 0 || len(tr.root.asDir.children) != 0 {
 		t.Errorf("%d nodes, %d linked, children %v", len(tr.nodes), len(tr.linked), tr.root.asDir.children)
+	}
+}
+
+// TestMemoryOfNodes bounds the memory of a file that the kernel knows, and of one that is opened without a
+// request.
+func TestMemoryOfNodes(t *testing.T) {
+	if !testbed.InOwnProcess(t) {
+		return
+	}
+	heap := func() uint64 {
+		var m runtime.MemStats
+		runtime.GC()
+		runtime.ReadMemStats(&m)
+		return m.HeapAlloc
+	}
+	for p, most := range map[Protection]uint64{Unprotected: 190, Immutable: 260} {
+		const n = 100_000
+		before := heap()
+		tr := newTree(pfs.Info{Mode: os.ModeDir})
+		tr.learns = true
+		tr.root.asDir.protection = p
+		for i := range n {
+			tr.enter(tr.root, fmt.Sprintf("n%08d.JPEG", i), pfs.Info{
+				Size: int64(i), ModTime: time.Unix(1e9, int64(i)), Version: fmt.Sprintf("%x-%x", i, 1e18+i),
+			})
+		}
+		if each := (heap() - before) / n; each > most {
+			t.Errorf("a file takes %d bytes, more than %d", each, most)
+		} else {
+			t.Logf("a file takes %d bytes", each)
+		}
+		runtime.KeepAlive(tr)
 	}
 }
 
