@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"syscall"
 
 	raw "github.com/hanwen/go-fuse/v2/fuse"
@@ -43,7 +44,8 @@ type Connection struct {
 	// Broker, if not nil, is the process that has mounted.
 	Broker Broker
 
-	library *raw.Server // nil if Broker is not
+	library   *raw.Server // nil if Broker is not
+	unmounted atomic.Bool
 }
 
 // Connect mounts at the empty directory dir. The mount has no server yet: programs that use it wait.
@@ -199,17 +201,23 @@ func (c *Connection) Unregister(id int32) error {
 	return nil
 }
 
-// Unmount ends the mount, also if it is in use: programs that use it then get errors.
+// Unmount ends the mount, also if it is in use: programs that use it then get errors. A second call
+// does nothing: there may be another mount at the same place.
 func (c *Connection) Unmount() error {
+	if c.unmounted.Load() {
+		return nil
+	}
+	var err error
 	if c.Broker != nil {
-		if err := c.Broker.Unmount(); err == nil {
-			return nil
+		err = c.Broker.Unmount()
+	}
+	if c.Broker == nil || err != nil {
+		if err = unmount(c.Dir, false); err != nil {
+			err = unmount(c.Dir, true)
 		}
 	}
-	if err := unmount(c.Dir, false); err != nil {
-		return unmount(c.Dir, true)
-	}
-	return nil
+	c.unmounted.Store(err == nil)
+	return err
 }
 
 // Ended reports whether the mount has ended for all programs.

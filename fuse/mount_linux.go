@@ -138,7 +138,7 @@ func serve(ctx context.Context, fsys pfs.FileSystem, c *Connection, opts Options
 // healthy returns when the parts that all requests need are not blocked.
 func (s *server) healthy() {
 	s.tree.mu.Lock()
-	s.tree.mu.Unlock()
+	s.tree.mu.Unlock() //lint:ignore SA2001 whoever holds the lock does not block
 	s.journal.flush()
 }
 

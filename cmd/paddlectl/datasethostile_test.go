@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"compress/gzip"
 	"encoding/binary"
 	"errors"
@@ -10,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -109,14 +111,50 @@ func (s suite) Run() int {
 	return s.M.Run()
 }
 
-// releasedCommand returns a command of the released paddlectl.
+// releasedCommand returns a command of the released paddlectl, for checkResident.
 func releasedCommand(t *testing.T, args ...string) *exec.Cmd {
 	t.Helper()
 	program, err := released()
 	if err != nil {
 		t.Fatal(err)
 	}
-	return exec.Command(program, args...)
+	cmd := exec.Command("resident", append([]string{program}, args...)...)
+	cmd.Env = append(os.Environ(), residentVariable+"="+filepath.Join(t.TempDir(), "resident"))
+	return cmd
+}
+
+// residentVariable names the file for the memory of a command.
+const residentVariable = "RESIDENT_FILE"
+
+// resident is a program that runs another one and writes its memory to a file. Linux counts the memory
+// of the process that starts another one as memory of that one, and the process of the tests is large.
+func resident() {
+	cmd := exec.Command(os.Args[1], os.Args[2:]...)
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
+	err := cmd.Run()
+	if cmd.ProcessState == nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	if err := os.WriteFile(os.Getenv(residentVariable), fmt.Append(nil, residentOf(cmd.ProcessState)), 0o600); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	os.Exit(cmd.ProcessState.ExitCode())
+}
+
+// checkResident checks that an ended releasedCommand had at most the given MiB resident.
+func checkResident(t *testing.T, cmd *exec.Cmd, most int64) {
+	t.Helper()
+	_, file, _ := strings.Cut(cmd.Env[len(cmd.Env)-1], "=")
+	b, err := os.ReadFile(file)
+	got, parseErr := strconv.ParseInt(string(b), 10, 64)
+	if err := cmp.Or(err, parseErr); err != nil {
+		t.Error(err)
+	}
+	if got > most {
+		t.Errorf("%d MiB resident, want at most %d", got, most)
+	}
 }
 
 // TestConvertHostile gives each hostile input to a separate process: it reports the exact problem,

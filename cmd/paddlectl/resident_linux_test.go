@@ -3,19 +3,11 @@
 package main
 
 import (
-	"os/exec"
+	"os"
 	"syscall"
-	"testing"
 )
 
-// checkResident checks that an ended process had at most the given MiB resident.
-func checkResident(t *testing.T, cmd *exec.Cmd, most int64) {
-	t.Helper()
-	usage, ok := cmd.ProcessState.SysUsage().(*syscall.Rusage)
-	if !ok {
-		t.Fatalf("no usage of %v", cmd)
-	}
-	if got := usage.Maxrss >> 10; got > most {
-		t.Errorf("%d MiB resident, want at most %d", got, most)
-	}
+// residentOf returns the MiB that an ended process had resident.
+func residentOf(state *os.ProcessState) int64 {
+	return state.SysUsage().(*syscall.Rusage).Maxrss >> 10
 }

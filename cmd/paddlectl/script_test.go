@@ -21,7 +21,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	testscript.Main(suite{m}, map[string]func(){"paddlectl": watched, "paddlecloud": watched})
+	testscript.Main(suite{m}, map[string]func(){"paddlectl": watched, "paddlecloud": watched, "resident": resident})
 }
 
 // password is that of all accounts of the services that scripts start.

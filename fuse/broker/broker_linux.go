@@ -161,6 +161,9 @@ func (b *broker) run(ctx context.Context) error {
 			if c.Ended() {
 				return nil
 			}
+			if s.err == nil { // a signal asked it to end the mount
+				return c.Unmount()
+			}
 			if s.lived() < quick {
 				deaths++
 			} else {
