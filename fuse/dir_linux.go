@@ -61,10 +61,11 @@ func (s *server) OpenDir(cancel <-chan struct{}, in *raw.OpenIn, out *raw.OpenOu
 }
 
 func (s *server) ReleaseDir(in *raw.ReleaseIn) {
-	d := s.take(in.Fh).(*openDir)
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.dropNext()
+	if d, ok := s.take(in.Fh).(*openDir); ok { // else the kernel asks once more
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		d.dropNext()
+	}
 }
 
 // dropNext ends the fetching of the next page.

@@ -4,7 +4,7 @@
 // # Names and nodes
 //
 // The kernel knows files as nodes; a pfs.FileSystem knows paths. The package keeps a tree of the
-// nodes that the kernel has asked for (node.go): their names, and what identifies the file that was
+// nodes that the kernel has asked for (node_linux.go): their names, and what identifies the file that was
 // found there. It holds no other metadata, since the kernel keeps attributes itself. A node whose
 // name leads to another file now answers ESTALE, and the kernel looks the name up again. Inode
 // numbers are Info.ID, or else a hash of the path, so they survive a remount.
@@ -14,13 +14,14 @@
 // The kernel keeps names and attributes for Options.Timeout, and pages of a file until an open finds
 // another version. So a mount sees the changes of others after that time at the latest, and an open
 // sees what was closed before. Changes through the mount itself are visible at once, because every
-// write reaches the file system before it returns. A handle that is a Flusher is flushed by close(2). Open files without a handle (pfs.File) read one version:
-// while one is open, another version is another node, with pages of its own.
+// write reaches the file system before it returns. close(2) flushes a handle that is a Flusher. An open
+// file without a handle (pfs.File) reads one version: while it is open, another version is another node,
+// with pages of its own.
 //
 // # Errors
 //
 // A store that cannot be reached is EIO, never ENOENT and never an empty listing. Each Kind has one
-// errno (errno.go). A signal that ends a program cancels its request; other signals do not, because
+// errno (errno_linux.go). A signal that ends a program cancels its request; other signals do not, because
 // programs do not expect EINTR from a file.
 //
 // # Replacement
@@ -32,4 +33,14 @@
 //
 // An open file that implements LocalFile may have its whole content in a file of this machine. Reads
 // then go there, without a call of the store.
+//
+// # Files
+//
+//	fuse, mount_linux, mount_other              the options; mounts of this machine; systems without FUSE
+//	connection_linux, device_linux, call_linux  the mount in the kernel; its requests; the context of one
+//	server_linux, node_linux                    what answers requests; the nodes that the kernel knows
+//	names_linux, attr_linux, dir_linux          operations on names; attributes; listings
+//	file_linux, local_linux, warm_linux         open files; files that the kernel reads itself; fetching ahead
+//	errno_linux, observe_linux                  errors as errnos; what Options.Observe gets
+//	journal_linux, resume_linux                 what a replacement of the server needs to know; the replacement
 package fuse

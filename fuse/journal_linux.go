@@ -61,7 +61,7 @@ const (
 
 // shapes has the numbers of integers and of strings in a record of each kind.
 var shapes = [...]struct{ ints, strings int }{
-	recNode:      {7, 2}, // number, parent, inode, type, 1 if the inode is an ID and 2 if linked, references, version; name, target
+	recNode:      {7, 2}, // number, parent, inode, type, 1 if the inode is an ID, references, version; name, target
 	recName:      {2, 1}, // node, parent; name
 	recRef:       {1, 0}, // node
 	recForget:    {2, 0}, // node, references
@@ -71,7 +71,7 @@ var shapes = [...]struct{ ints, strings int }{
 	recLinked:    {1, 0}, // node
 	recVersion:   {2, 0}, // node, version
 	recBacking:   {2, 0}, // node, number, 0 for none
-	recOpen:      {6, 2}, // number, node, kind; flags, Info.ID, unused, or 1 if fixed, version, 1 if backed; ID, path
+	recOpen:      {6, 2}, // number, node, kind; of a handle: flags, Info.ID, 0; of a file: 1 if fixed, version, 1 if backed; ID and path of a handle
 	recClose:     {1, 0}, // number
 	recIntent:    {1, 0}, // number of the request
 	recAnswer:    {1, 1}, // number of the request; answer
@@ -81,7 +81,7 @@ var shapes = [...]struct{ ints, strings int }{
 
 const (
 	journalMagic = 0x7066736a // and the version of the format
-	journalHead  = 16         // magic, unused, age
+	journalHead  = 16         // magic, age
 	batchHead    = 8          // length, checksum
 	leastRewrite = 4 << 20
 )
@@ -285,7 +285,7 @@ func readJournal(f *os.File, apply func(kind byte, ints []uint64, strings []stri
 	for {
 		var head [batchHead]byte
 		if _, err := io.ReadFull(r, head[:]); err != nil {
-			return size, nil
+			return size, unlessEnd(err)
 		}
 		n := int(binary.LittleEndian.Uint32(head[:]))
 		if n > 64<<20 {
@@ -295,7 +295,10 @@ func readJournal(f *os.File, apply func(kind byte, ints []uint64, strings []stri
 			batch = make([]byte, n)
 		}
 		batch = batch[:n]
-		if _, err := io.ReadFull(r, batch); err != nil || crc32.ChecksumIEEE(batch) != binary.LittleEndian.Uint32(head[4:]) {
+		if _, err := io.ReadFull(r, batch); err != nil {
+			return size, unlessEnd(err)
+		}
+		if crc32.ChecksumIEEE(batch) != binary.LittleEndian.Uint32(head[4:]) {
 			return size, nil
 		}
 		if err := readBatch(batch, apply); err != nil {
@@ -303,6 +306,14 @@ func readJournal(f *os.File, apply func(kind byte, ints []uint64, strings []stri
 		}
 		size += int64(batchHead + n)
 	}
+}
+
+// unlessEnd returns err unless it is the end of a file.
+func unlessEnd(err error) error {
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+		return nil
+	}
+	return err
 }
 
 func readBatch(b []byte, apply func(kind byte, ints []uint64, strings []string) error) error {

@@ -52,8 +52,11 @@ func Mount(ctx context.Context, fsys pfs.FileSystem, dir string, opts Options) (
 		return nil, pfs.Errorf("fuse.Mount", "", pfs.Invalid, "the open mode %s is for read-only mounts", NoOpen)
 	}
 	root, err := fsys.Stat(ctx, opts.Root)
-	if pfs.KindOf(err) == pfs.Unavailable && opts.Broker != nil && opts.Broker.Replaces() {
-		root, err = pfs.Info{Mode: fs.ModeDir}, nil // programs wait for the store as they do at other times
+	if opts.Broker != nil && opts.Broker.Replaces() {
+		switch pfs.KindOf(err) {
+		case pfs.Unavailable, pfs.Limit, pfs.Unauthenticated, pfs.Permission: // the mount goes on, and answers so as long as it lasts
+			root, err = pfs.Info{Mode: fs.ModeDir}, nil
+		}
 	}
 	if err != nil {
 		return nil, err
@@ -363,6 +366,20 @@ func Mounts() ([]Status, error) {
 		}
 	}
 	return found, nil
+}
+
+// MountAt returns the mount of this package at dir. It asks no other mount, which might not answer.
+func MountAt(dir string) (Status, error) {
+	const op = "fuse.MountAt"
+	name, err := real(dir)
+	if err != nil && kindOf(err) != pfs.NotExist {
+		return Status{}, pfs.Errorf(op, "", kindOf(err), "mount point: %w", err)
+	}
+	e, ok := find(name)
+	if !ok || e.fsType != fsType {
+		return Status{}, pfs.Errorf(op, "", pfs.NotExist, "nothing is mounted at %s", dir)
+	}
+	return e.status(), nil
 }
 
 // entry is a mount in the table of the kernel.

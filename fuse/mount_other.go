@@ -34,6 +34,9 @@ func Control(string, string) error { return unsupported("fuse.Control") }
 // Mounts answers Unsupported.
 func Mounts() ([]Status, error) { return nil, unsupported("fuse.Mounts") }
 
+// MountAt answers Unsupported.
+func MountAt(string) (Status, error) { return Status{}, unsupported("fuse.MountAt") }
+
 func unsupported(op string) error {
 	return pfs.Errorf(op, "", pfs.Unsupported, "mounts need Linux")
 }

@@ -334,8 +334,17 @@ func (s *server) listen() {
 func (s *server) do(m message, files []*os.File) (answer message, with []*os.File) {
 	b := s.b
 	if m.Do == doConnect {
-		close(s.asked)
-		<-s.mayConnect
+		select {
+		case <-s.asked:
+			return answerOf(errors.New("the server is connected already")), nil
+		default:
+			close(s.asked)
+		}
+		select {
+		case <-s.mayConnect:
+		case <-s.ended: // the broker has given it up
+			return answerOf(errors.New("the server has ended")), nil
+		}
 		if err := b.connect(m); err != nil {
 			return answerOf(err), nil
 		}

@@ -77,7 +77,9 @@ func (l *Link) listen() {
 				_ = l.socket.send(message{Do: doPong})
 			}()
 		case doDrain:
-			go drain()
+			if drain != nil { // else it serves nothing yet, and the broker kills it
+				go drain()
+			}
 		}
 	}
 }

@@ -289,12 +289,19 @@ func (fl *file) setAttr(ctx context.Context, mask pfs.AttrMask, attrs pfs.Attrs)
 	default:
 		base := fl.stage.Base
 		if name != "" {
+			was, err := fl.fs.below.Stat(ctx, name)
+			if err != nil {
+				return err
+			}
 			if err := pfs.SetAttr(ctx, fl.fs.below, name, rest, attrs); err != nil {
 				return err
 			}
-			var err error
+			version := base.Version
 			if base, err = fl.fs.below.Stat(ctx, name); err != nil {
 				return err
+			}
+			if was.Version != version { // others have changed it, which the upload must notice
+				base.Version = version
 			}
 		} else if rest&pfs.AttrMode != 0 {
 			base.Mode = attrs.Mode.Perm()

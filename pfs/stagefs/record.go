@@ -213,15 +213,18 @@ func (f *FS) adopt() {
 	}
 }
 
+// adoptFrom takes over what is in dir. At each moment, a record has its data in the same directory: New removes
+// data without a record.
 func (f *FS) adoptFrom(dir string) error {
 	records, err := filepath.Glob(filepath.Join(dir, "*"+recordSuffix))
 	for _, name := range records {
 		from := name[:len(name)-len(recordSuffix)]
 		to := filepath.Join(f.opts.Dir, filepath.Base(from))
-		for _, suffix := range []string{dataSuffix, recordSuffix} {
-			if err := os.Rename(from+suffix, to+suffix); err != nil {
-				return err
-			}
+		if err := os.Link(from+dataSuffix, to+dataSuffix); err != nil && !errors.Is(err, fs.ErrExist) {
+			return err
+		}
+		if err := os.Rename(from+recordSuffix, to+recordSuffix); err != nil {
+			return err
 		}
 		if err := f.load(to, false); err != nil {
 			return err

@@ -181,22 +181,26 @@ const upgradeWait = time.Minute
 // upgrade replaces the servers of the mount at dir, or of all mounts if it is empty.
 func upgrade(ctx context.Context, a *app.App, dir string) error {
 	const op = "mounting.Upgrade"
-	mounts, err := fuse.Mounts()
-	if err != nil {
-		return err
-	}
+	var mounts []fuse.Status
 	if dir != "" {
-		if dir, err = filepath.Abs(dir); err != nil {
+		m, err := fuse.MountAt(dir)
+		if err != nil {
+			return err
+		}
+		if m.BrokerPID == 0 {
+			return pfs.Errorf(op, "", pfs.Unavailable, "the mount at %s has no broker that could replace its server (it is %s)", m.MountPoint, m.State)
+		}
+		mounts = append(mounts, m)
+	} else {
+		var err error
+		if mounts, err = fuse.Mounts(); err != nil {
 			return err
 		}
 	}
 	done := 0
 	for _, m := range mounts {
-		if dir != "" && m.MountPoint != dir || dir == "" && m.BrokerPID == 0 {
-			continue
-		}
 		if m.BrokerPID == 0 {
-			return pfs.Errorf(op, "", pfs.Unavailable, "the mount at %s has no broker that could replace its server (it is %s)", dir, m.State)
+			continue
 		}
 		if err := syscall.Kill(m.BrokerPID, syscall.SIGUSR2); err != nil {
 			return pfs.Errorf(op, "", pfs.KindOf(err), "process %d, the broker of %s: %w", m.BrokerPID, m.MountPoint, err)
@@ -205,9 +209,6 @@ func upgrade(ctx context.Context, a *app.App, dir string) error {
 			return err
 		}
 		done++
-	}
-	if done == 0 && dir != "" {
-		return pfs.Errorf(op, "", pfs.NotExist, "nothing is mounted at %s", dir)
 	}
 	a.Printf("%d mounts have a new server\n", done)
 	return nil
@@ -219,14 +220,12 @@ func upgraded(ctx context.Context, m fuse.Status) error {
 		if err := pfs.CheckContext(ctx, "mounting.upgraded", ""); err != nil {
 			return err
 		}
-		mounts, err := fuse.Mounts()
+		now, err := fuse.MountAt(m.MountPoint)
 		if err != nil {
 			return err
 		}
-		for _, now := range mounts {
-			if now.MountPoint == m.MountPoint && now.ServerPID != 0 && now.ServerPID != m.ServerPID {
-				return nil
-			}
+		if now.ServerPID != 0 && now.ServerPID != m.ServerPID {
+			return nil
 		}
 	}
 	return pfs.Errorf("mounting.upgraded", "", pfs.Unavailable, "the mount at %s is served by process %d as before; the log of the mount has the reason", m.MountPoint, m.ServerPID)

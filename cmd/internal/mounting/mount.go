@@ -1,4 +1,5 @@
-// Package mounting has the commands for mounts that paddlectl and pfs-agent share: mount, umount and status.
+// Package mounting has the commands for mounts: mount, status, flush and umount, which paddlectl and pfs-agent share,
+// and broker, upgrade, warm and bench, which only pfs-agent has.
 package mounting
 
 import (
@@ -10,7 +11,6 @@ import (
 	"os"
 	"path/filepath"
 	"runtime/debug"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -299,9 +299,12 @@ only; the exit code is 0 only if it is serving.`,
 		Exits: []cliio.Code{cliio.NotFound, cliio.Unavailable},
 		Flags: []cli.Flag{&cli.BoolFlag{Name: "json", Usage: "print the mounts as a JSON array", Destination: &json}},
 		Run: func(_ context.Context, operands []string) error {
-			mounts, err := fuse.Mounts()
-			if err == nil && len(operands) > 0 {
-				mounts, err = only(mounts, operands[0])
+			var mounts []fuse.Status
+			var err error
+			if len(operands) > 0 {
+				mounts, err = only(operands[0])
+			} else {
+				mounts, err = fuse.Mounts()
 			}
 			if err != nil && len(mounts) == 0 {
 				return err
@@ -322,18 +325,13 @@ only; the exit code is 0 only if it is serving.`,
 }
 
 // only returns the mount at dir, and an error if it does not serve.
-func only(mounts []fuse.Status, dir string) ([]fuse.Status, error) {
-	dir, err := filepath.Abs(dir)
+func only(dir string) ([]fuse.Status, error) {
+	m, err := fuse.MountAt(dir)
 	if err != nil {
 		return nil, err
 	}
-	i := slices.IndexFunc(mounts, func(m fuse.Status) bool { return m.MountPoint == dir })
-	if i < 0 {
-		return nil, pfs.Errorf("mounting.Status", "", pfs.NotExist, "nothing is mounted at %s", dir)
-	}
-	m := mounts[i]
 	if m.State != "serving" {
-		err = pfs.Errorf("mounting.Status", "", pfs.Unavailable, "the mount at %s is %s", dir, m.State)
+		err = pfs.Errorf("mounting.Status", "", pfs.Unavailable, "the mount at %s is %s", m.MountPoint, m.State)
 	}
 	return []fuse.Status{m}, err
 }

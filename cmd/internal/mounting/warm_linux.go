@@ -185,6 +185,9 @@ func (w *warming) list(ctx context.Context, name string, to chan<- warmFile) {
 			return
 		}
 	}
+	if target, err := filepath.EvalSymlinks(name); err == nil {
+		name = target // WalkDir does not follow a link, such as latest
+	}
 	_ = filepath.WalkDir(name, func(name string, e fs.DirEntry, err error) error { // it ends with ctx
 		switch {
 		case err != nil:

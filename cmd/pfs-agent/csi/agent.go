@@ -77,13 +77,11 @@ func (a Agent) run(ctx context.Context, env []string, args ...string) error {
 
 // Mounted reports whether the mount at dir has a server.
 func (a Agent) Mounted(dir string) (bool, error) {
-	mounts, err := fuse.Mounts()
-	for _, m := range mounts {
-		if m.MountPoint == dir {
-			return m.State != "dead", nil
-		}
+	m, err := fuse.MountAt(dir)
+	if pfs.KindOf(err) == pfs.NotExist {
+		return false, nil
 	}
-	return false, err
+	return m.State != "dead", err
 }
 
 // Unmount ends the mount at dir.
