@@ -73,10 +73,11 @@ func (d *dir) prepare() error {
 		return fmt.Errorf("%s has mode %v, so others can read or change it: %w", d.path, info.Mode().Perm(), errRefused)
 	}
 	f, err := os.OpenFile(filepath.Join(d.path, lockName), os.O_RDWR|os.O_CREATE, 0o600)
-	if err == nil {
-		err = lock(f, false)
-	}
 	if err != nil {
+		return err
+	}
+	if err := lock(f, false); err != nil {
+		_ = f.Close()
 		return err
 	}
 	if d.running != nil {

@@ -175,6 +175,9 @@ func (f *FS) load(prefix string, resume bool) error {
 		}
 	}
 	if err != nil {
+		if s.data != nil {
+			_ = s.data.Close()
+		}
 		f.opts.Logger.Error("a staged file cannot be read; it is left alone", "file", prefix+recordSuffix, "error", err)
 		return nil
 	}

@@ -185,8 +185,10 @@ func (w *warming) list(ctx context.Context, name string, to chan<- warmFile) {
 			return
 		}
 	}
-	if target, err := filepath.EvalSymlinks(name); err == nil {
-		name = target // WalkDir does not follow a link, such as latest
+	if info, err := os.Lstat(name); err == nil && info.Mode()&fs.ModeSymlink != 0 { // such as latest; WalkDir does not follow it
+		if target, err := filepath.EvalSymlinks(name); err == nil {
+			name = target
+		}
 	}
 	_ = filepath.WalkDir(name, func(name string, e fs.DirEntry, err error) error { // it ends with ctx
 		switch {
