@@ -11,7 +11,7 @@ cleanup() {
   jobs -p | xargs -r kill 2>/dev/null || true
   wait
   at_end
-  rm -rf "$dir"
+  rm -rf --one-file-system "$dir" # never what a mount in it shows
 }
 trap cleanup EXIT
 trap 'exit 130' INT

@@ -11,7 +11,10 @@ ROUNDS=${ROUNDS:-3} ONLY=${ONLY:-} STORES=${STORES:-1} VERSION=v1.75.1
 . testdata/bench-lib.sh
 cache=${XDG_CACHE_HOME:-$HOME/.cache}/pfs-bench
 export PFS_TESTBED_DIR=$dir/testbed
-at_end() { [ "$STORES" = 0 ] || testdata/testbed/testbed.sh down || true; }
+at_end() {
+  awk -v dir="$dir/" 'index($2, dir) == 1 { print $2 }' /proc/mounts | xargs -r -n 1 umount -l || true
+  [ "$STORES" = 0 ] || testdata/testbed/testbed.sh down || true
+}
 
 # build_rclone builds rclone with the commands and remotes that are needed: all of it takes minutes.
 build_rclone() {
