@@ -53,7 +53,7 @@ func TestPods(t *testing.T) {
 		p.apply(t, "csi.yaml", "")
 		t.Cleanup(func() { p.remove(t, "csi.yaml", "") })
 		p.train(t, "csi-example.yaml", "restricted", func() {
-			// The mounts go on without the plugin, and under a new one.
+			// A mount does not need its plugin: it survives the replacement of the plugin.
 			k.Kubectl(t, "", "-n", "pfs-system", "delete", "pod", "-l", "app=pfs-csi")
 			k.Kubectl(t, "", "-n", "pfs-system", "rollout", "status", "ds/pfs-csi", "--timeout=3m")
 		})

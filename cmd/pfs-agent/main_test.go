@@ -362,3 +362,17 @@ func TestBench(t *testing.T) {
 		t.Errorf("%d %s", code, errs)
 	}
 }
+
+// TestWarmLinks warms a directory with a link to one of its files and a link to another directory.
+func TestWarmLinks(t *testing.T) {
+	a := mount(t, map[string]string{"d/a": "a", "e/b": "b"}, "--read-only", "--cache-dir", t.TempDir())
+	for name, target := range map[string]string{"inside": "a", "outside": "../e"} {
+		if err := os.Symlink(target, filepath.Join(a.store, "d", name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	code, _, errs := run(t, "warm", filepath.Join(a.dir, "d"))
+	if code != 8 || strings.Contains(errs, "d/inside") || !regexp.MustCompile(`d/outside: .*a link that leads out of `).MatchString(errs) {
+		t.Errorf("code %d: %s", code, errs)
+	}
+}

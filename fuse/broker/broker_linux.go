@@ -23,7 +23,7 @@ type Options struct {
 	// its environment, extra files and attributes.
 	Command func() *exec.Cmd
 
-	// Unprivileged runs the server as the user nobody, without capabilities. It needs root.
+	// Unprivileged runs the server as the user Nobody, without capabilities. It needs root.
 	Unprivileged bool
 
 	// StateDir is a directory on a local disk for what a replacement needs to know: about 40 bytes for each
@@ -47,9 +47,10 @@ type Options struct {
 	Logger *slog.Logger
 }
 
-const (
-	nobody = 65534
+// Nobody is the user and the group of a server without privileges.
+const Nobody = 65534
 
+const (
 	// A server that dies so soon after it began to serve, or before, counts as a quick death.
 	quick     = 200 * time.Millisecond
 	mostQuick = 10               // in a row; then the mount ends
@@ -151,6 +152,9 @@ func (b *broker) run(ctx context.Context) error {
 				<-s.ended
 			}
 		case <-s.ended:
+			if ctx.Err() != nil { // no death: the mount is to end
+				return b.stop(s)
+			}
 			c := b.mountOf()
 			if !b.isReady() {
 				if c != nil {
@@ -288,7 +292,7 @@ func (b *broker) start(mayConnect chan struct{}) (*server, error) {
 		if s.cmd.SysProcAttr == nil {
 			s.cmd.SysProcAttr = &syscall.SysProcAttr{}
 		}
-		s.cmd.SysProcAttr.Credential = &syscall.Credential{Uid: nobody, Gid: nobody}
+		s.cmd.SysProcAttr.Credential = &syscall.Credential{Uid: Nobody, Gid: Nobody}
 	}
 	if err := s.cmd.Start(); err != nil {
 		s.socket.c.Close()

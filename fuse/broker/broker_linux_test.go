@@ -528,7 +528,7 @@ func TestUnprivileged(t *testing.T) {
 	for dir := filepath.Dir(cache); dir != "/tmp" && dir != "/"; dir = filepath.Dir(dir) {
 		must(t, os.Chmod(dir, 0o755))
 	}
-	must(t, os.Chown(cache, nobody, nobody))
+	must(t, os.Chown(cache, Nobody, Nobody))
 	want := pfstest.Pattern(1, 9<<20)
 	must(t, os.WriteFile(store+"/f", want, 0o644))
 	m := mount(t, settings{Store: service(t, store), Cache: cache, Nobody: true})
@@ -596,7 +596,7 @@ func TestWatchdog(t *testing.T) {
 	}
 }
 
-// TestBrokerDies checks that the server goes on without a broker, and that SIGTERM ends the mount.
+// TestBrokerDies kills the broker. The server continues, and SIGTERM to the server ends the mount.
 func TestBrokerDies(t *testing.T) {
 	t.Parallel()
 	m := mount(t, settings{Store: seed(t)})

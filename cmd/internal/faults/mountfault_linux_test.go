@@ -86,8 +86,8 @@ func TestMountOutlivesToken(t *testing.T) {
 	}
 }
 
-// TestMountEnds: SIGTERM ends a mount that programs write to. What they wrote is on the store, they get
-// errors, and the mount point is free.
+// TestMountEnds sends SIGTERM to the server of a mount while a program writes. The program gets an
+// error, the store has the bytes that were written before, and the mount point is free.
 func TestMountEnds(t *testing.T) {
 	needMount(t)
 	t.Parallel()

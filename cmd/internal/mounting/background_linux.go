@@ -197,21 +197,26 @@ func upgrade(ctx context.Context, a *app.App, dir string) error {
 			return err
 		}
 	}
-	done := 0
+	done, failed := 0, cliio.NewTally(a.ReportFailure)
 	for _, m := range mounts {
 		if m.BrokerPID == 0 {
 			continue
 		}
-		if err := syscall.Kill(m.BrokerPID, syscall.SIGUSR2); err != nil {
-			return pfs.Errorf(op, "", pfs.KindOf(err), "process %d, the broker of %s: %w", m.BrokerPID, m.MountPoint, err)
+		err := syscall.Kill(m.BrokerPID, syscall.SIGUSR2)
+		if err != nil {
+			err = pfs.Errorf(op, "", pfs.KindOf(err), "process %d, the broker of %s: %w", m.BrokerPID, m.MountPoint, err)
+		} else {
+			err = upgraded(ctx, m)
 		}
-		if err := upgraded(ctx, m); err != nil {
-			return err
+		if failed.Add(err); err == nil {
+			done++
 		}
-		done++
+		if ctx.Err() != nil {
+			break
+		}
 	}
 	a.Printf("%d mounts have a new server\n", done)
-	return nil
+	return failed.Err()
 }
 
 // upgraded waits until the mount m has another server.
@@ -231,9 +236,6 @@ func upgraded(ctx context.Context, m fuse.Status) error {
 	return pfs.Errorf("mounting.upgraded", "", pfs.Unavailable, "the mount at %s is served by process %d as before; the log of the mount has the reason", m.MountPoint, m.ServerPID)
 }
 
-// nobody is the user of a server without privileges.
-const nobody = 65534
-
 // prepareUnprivileged checks that a server without privileges can work, and makes its cache directories.
 func (o options) prepareUnprivileged() error {
 	switch {
@@ -252,7 +254,7 @@ func (o options) prepareUnprivileged() error {
 		} else if err != nil {
 			return pfs.E("mounting.Mount", "", pfs.KindOf(err), err)
 		}
-		if err := os.Chown(dir, nobody, nobody); err != nil {
+		if err := os.Chown(dir, broker.Nobody, broker.Nobody); err != nil {
 			return pfs.E("mounting.Mount", "", pfs.KindOf(err), err)
 		}
 	}

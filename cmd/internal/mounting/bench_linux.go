@@ -81,8 +81,8 @@ mount's own cache. Pass 2 is with all caches.`,
 	})
 }
 
-func (b *benching) run(ctx context.Context, dir string) error {
-	dir, err := filepath.EvalSymlinks(string(absolute(dir)))
+func (b *benching) run(ctx context.Context, dir string) (err error) {
+	dir, err = filepath.EvalSymlinks(string(absolute(dir)))
 	if err != nil {
 		return pfs.E("mounting.bench", pfs.Path(dir), pfs.KindOf(err), cause(err))
 	}
@@ -97,7 +97,7 @@ func (b *benching) run(ctx context.Context, dir string) error {
 		if own, err = os.MkdirTemp(dir, "pfs-bench-"); err != nil {
 			return pfs.E("mounting.bench", pfs.Path(dir), pfs.KindOf(err), cause(err))
 		}
-		defer os.RemoveAll(own)
+		defer func() { err = errors.Join(err, os.RemoveAll(own)) }()
 		dir = own
 		err = b.makeFiles(dir)
 	} else {
@@ -384,7 +384,7 @@ func (b *benching) statAll(p place) (calls float64, err error) {
 }
 
 // onDisk measures copies of the files on the disk of the cache.
-func (b *benching) onDisk(ctx context.Context, dir string) error {
+func (b *benching) onDisk(ctx context.Context, dir string) (err error) {
 	c, _ := b.mount.Cache.(map[string]any)
 	dirs, _ := c["dirs"].([]any)
 	if len(dirs) == 0 {
@@ -396,7 +396,7 @@ func (b *benching) onDisk(ctx context.Context, dir string) error {
 	if err != nil {
 		return fmt.Errorf("the disk of the cache cannot be measured: %w", err)
 	}
-	defer os.RemoveAll(tmp)
+	defer func() { err = errors.Join(err, os.RemoveAll(tmp)) }()
 	for _, name := range append(b.small, b.large) {
 		if err := copyTo(filepath.Join(tmp, name), filepath.Join(dir, name), b.size); err != nil {
 			return err

@@ -266,7 +266,7 @@ func Upgrade(a *app.App) *cli.Command {
 the program, which takes over all open files. Programs that use the mount notice only a
 pause. If the new process does not start, the old one goes on.`,
 		Examples: []string{a.Program + " upgrade", a.Program + " upgrade ~/pfs"},
-		Exits:    []cliio.Code{cliio.NotFound, cliio.Denied, cliio.Unavailable},
+		Exits:    []cliio.Code{cliio.NotFound, cliio.Denied, cliio.Unavailable, cliio.Partly},
 		Run: func(ctx context.Context, operands []string) error {
 			return upgrade(ctx, a, strings.Join(operands, ""))
 		},

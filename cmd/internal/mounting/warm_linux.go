@@ -66,8 +66,8 @@ func Warm(a *app.App) *cli.Command {
 		Summary: "fetch files of a mount into its cache",
 		Text: `Fetches files and directories of a mount into its cache, after everything that programs
 read meanwhile: the files of a directory by name, or those of the manifest that
-PATH names. What is cached is not fetched again. Files that do not fit into the
-cache are named; the code is then 8.
+PATH names. Cached files are not fetched again. Files that do not fit into the
+cache, and links to files outside PATH, are named, and the code is 8.
 
 With --epochs, FILE has the paths in the order in which the training reads them, one a
 line, one epoch after another; relative ones are below PATH. Half of the cache is
@@ -185,19 +185,23 @@ func (w *warming) list(ctx context.Context, name string, to chan<- warmFile) {
 			return
 		}
 	}
-	if info, err := os.Lstat(name); err == nil && info.Mode()&fs.ModeSymlink != 0 { // such as latest; WalkDir does not follow it
-		if target, err := filepath.EvalSymlinks(name); err == nil {
-			name = target
-		}
+	if target, err := filepath.EvalSymlinks(name); err == nil { // such as that of latest; WalkDir follows no links
+		name = target
 	}
+	top := absolute(name)
 	_ = filepath.WalkDir(name, func(name string, e fs.DirEntry, err error) error { // it ends with ctx
 		switch {
 		case err != nil:
 			return put(ctx, to, warmFile{name: name, err: pfs.E("mounting.warm", absolute(name), pfs.KindOf(err), cause(err))})
 		case e.Type().IsRegular():
 			return send(name)
-		case e.IsDir(), e.Type()&fs.ModeSymlink != 0:
+		case e.IsDir():
 			return nil
+		case e.Type()&fs.ModeSymlink != 0:
+			if target, err := filepath.EvalSymlinks(name); err == nil && absolute(target).Within(top) {
+				return nil // the walk meets it under its own name
+			}
+			return put(ctx, to, warmFile{name: name, err: pfs.Errorf("mounting.warm", absolute(name), pfs.Invalid, "a link that leads out of %s is not followed: warm its target", top)})
 		}
 		return put(ctx, to, warmFile{name: name, err: pfs.Errorf("mounting.warm", absolute(name), pfs.Unsupported, "only files can be cached")})
 	})

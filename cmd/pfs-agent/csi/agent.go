@@ -100,7 +100,7 @@ func (a Agent) Unmount(_ context.Context, dir string) error {
 }
 
 // Leave moves this process, and all that it starts from now on, from the control groups of its container to those of the
-// node: what the plugin has started goes on when its container ends. The container must share the processes of the node.
+// node, so that the brokers and servers of mounts survive the container. The container must share the processes of the node.
 func Leave() error {
 	const node = "/proc/1/root"
 	table, err := os.ReadFile("/proc/1/mounts")

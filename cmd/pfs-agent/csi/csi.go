@@ -167,8 +167,8 @@ func writeToken(name, token string, user int) error {
 	return err
 }
 
-// attributes are the volume attributes, and the flags of "pfs-agent mount" that they become. Whoever makes a pod chooses
-// them, so there is none for a directory of the node or for a store.
+// attributes maps each volume attribute to a flag of "pfs-agent mount". Users set the attributes of their own pods, so
+// no attribute names a directory of the node or a store.
 var attributes = map[string]string{
 	"service":     "--service",
 	"fingerprint": "--fingerprint",
