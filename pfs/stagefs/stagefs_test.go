@@ -419,10 +419,11 @@ func TestSilentStore(t *testing.T) {
 		})
 		pfstest.WriteFile(t, mem, "/f", []byte("content"))
 		f := newFS(t, store, Options{})
+		synctest.Wait() // the first background upload finds nothing
 		h := openFile(t, f, "/f", 0)
 		writeAt(t, h, "C", 0)
 		silent.Store(true)
-		within, cancel := context.WithTimeout(t.Context(), time.Minute)
+		within, cancel := context.WithTimeout(t.Context(), retryPending/2)
 		defer cancel()
 		done := make(chan error)
 		go func() { done <- h.Flush(within) }()
