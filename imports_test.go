@@ -53,6 +53,9 @@ var allowed = map[string][]string{
 	"fuse":        {"pfs", "internal/unixmode"},
 	"fuse/broker": {"pfs", "fuse"},
 
+	// Jobs. Engines never import each other.
+	"internal/job": {"pfs"},
+
 	// For tests only: a proxy that corrupts traffic, and real clusters.
 	"internal/relay":   {},
 	"internal/testbed": {},

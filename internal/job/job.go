@@ -1,0 +1,158 @@
+package job
+
+import (
+	"context"
+	"io"
+	"strconv"
+	"time"
+
+	"github.com/paddlecloud/pfs/pfs"
+)
+
+// Spec is what a user asks for. It has no default values: whoever makes a Spec sets every field that
+// is not documented as optional.
+type Spec struct {
+	Name       string `json:"name"` // the user's name for the job, unique among the user's jobs
+	User       string `json:"user"`
+	Datacenter string `json:"datacenter"`
+
+	Package  pfs.Path `json:"package"`            // a directory on the service, read-only for the job
+	Entry    string   `json:"entry"`              // a command for sh -c, run in the package
+	Topology string   `json:"topology,omitempty"` // optional: a configuration file of PaddlePaddle v1 in the package
+	Passes   int      `json:"passes"`
+	Image    string   `json:"image,omitempty"`    // optional for engines without images
+	Registry string   `json:"registry,omitempty"` // optional: the credentials for Image
+
+	Roles []Role            `json:"roles"` // trainers, then parameter servers if there are any
+	Env   map[string]string `json:"env,omitempty"`
+
+	Inputs  []pfs.Path `json:"inputs,omitempty"`  // copied to the machine before the entry starts
+	Outputs []string   `json:"outputs,omitempty"` // local directories besides $PFS_OUTPUT
+
+	MaxAttempts int           `json:"max_attempts"`
+	Restart     Restart       `json:"restart"`
+	TimeLimit   time.Duration `json:"time_limit,omitempty"` // of an attempt; 0: none
+	UploadWait  time.Duration `json:"upload_wait"`          // for outputs, after the entry has ended
+}
+
+// Restart says what starts again after a failure.
+type Restart string
+
+const (
+	RestartJob  Restart = "job"  // all ranks, as the next attempt
+	RestartRank Restart = "rank" // the failed rank, in place
+)
+
+// The names of roles.
+const (
+	Trainer = "trainer"
+	Pserver = "pserver"
+)
+
+// Role is a set of equal processes.
+type Role struct {
+	Name     string `json:"name"` // Trainer or Pserver
+	Replicas int    `json:"replicas"`
+	CPU      int64  `json:"milli_cpu"` // thousandths of a processor
+	GPU      int64  `json:"gpu"`
+	Memory   int64  `json:"memory"` // bytes
+}
+
+// State is the state of a job, an attempt or a worker.
+type State string
+
+const (
+	Pending   State = "Pending"   // not started: see the reason
+	Running   State = "Running"   // the entry runs
+	Uploading State = "Uploading" // the entry has ended, its outputs are not committed yet
+	Succeeded State = "Succeeded" // the entry ended with 0 and the outputs are committed
+	Failed    State = "Failed"
+	Killing   State = "Killing"
+	Killed    State = "Killed"
+)
+
+// Ended reports whether s is final.
+func (s State) Ended() bool { return s == Succeeded || s == Failed || s == Killed }
+
+// Record is what became of a job. The store keeps it after the engine has forgotten the job.
+type Record struct {
+	Spec      Spec      `json:"spec"`
+	Engine    string    `json:"engine"`
+	Host      string    `json:"host,omitempty"` // the machine of a local job
+	Submitted time.Time `json:"submitted"`
+	Started   time.Time `json:"started,omitzero"`
+	Ended     time.Time `json:"ended,omitzero"`
+	State     State     `json:"state"`
+	Reason    string    `json:"reason,omitempty"` // why it waits or failed, in the user's terms
+	Attempt   int       `json:"attempt"`
+	Workers   []Worker  `json:"workers"` // of the last attempt
+}
+
+// Worker is one rank of one attempt.
+type Worker struct {
+	Name     string    `json:"name"` // ROLE-INDEX
+	Role     string    `json:"role"`
+	Index    int       `json:"index"`
+	Attempt  int       `json:"attempt"`
+	Restarts int       `json:"restarts"`
+	State    State     `json:"state"`
+	Reason   string    `json:"reason,omitempty"`
+	Started  time.Time `json:"started,omitzero"`
+	Ended    time.Time `json:"ended,omitzero"`
+	ExitCode *int      `json:"exit_code,omitempty"`
+	Signal   string    `json:"signal,omitempty"`
+	Outputs  string    `json:"outputs,omitempty"` // the marker, once it is there
+}
+
+// WorkerName returns ROLE-INDEX.
+func WorkerName(role string, index int) string { return role + "-" + strconv.Itoa(index) }
+
+// Engine carries out jobs. A user is the name of an account; an engine for one user ignores it.
+// Methods may be called concurrently.
+type Engine interface {
+	// Submit starts a job. When it fails, nothing of the job is left.
+	Submit(ctx context.Context, spec *Spec) error
+	// Jobs returns the jobs that the engine knows.
+	Jobs(ctx context.Context, user string) ([]Record, error)
+	// Job returns one job, or an error of Kind NotExist.
+	Job(ctx context.Context, user, name string) (*Record, error)
+	// Logs copies what the engine has of the logs to w: those of workers that run, or ended lately.
+	Logs(ctx context.Context, user, name string, opts LogOptions, w io.Writer) error
+	// Kill ends a job. It returns when nothing of it runs, and passes changes to tell meanwhile.
+	Kill(ctx context.Context, user, name string, tell func(*Record)) error
+	// Delete makes the engine forget a job that has ended.
+	Delete(ctx context.Context, user, name string) error
+	// Quota returns the user's limits. An engine without limits returns none.
+	Quota(ctx context.Context, user string) ([]Quota, error)
+}
+
+// LogOptions select lines of logs.
+type LogOptions struct {
+	Worker  string // optional: ROLE-INDEX
+	Attempt int    // 0: the last
+	Lines   int    // the last lines of each worker; negative: all
+	Since   time.Time
+	Follow  bool
+}
+
+// Quota is one limit of a user, in units of the resource: milli_cpu, bytes of memory, gpu, pods.
+type Quota struct {
+	Resource string `json:"resource"`
+	Used     int64  `json:"used"`
+	Limit    int64  `json:"limit"`
+}
+
+// Dir returns the directory of a job: /pfs/DC/home/USER/jobs/NAME.
+func Dir(datacenter, user, name string) pfs.Path {
+	return pfs.Path("/pfs/" + datacenter + "/home/" + user + "/jobs/" + name)
+}
+
+// OutputDir returns the directory for the outputs of a worker in an attempt.
+func OutputDir(spec *Spec, attempt int, worker string) pfs.Path {
+	return Dir(spec.Datacenter, spec.User, spec.Name) + pfs.Path("/attempts/"+strconv.Itoa(attempt)+"/"+worker)
+}
+
+// LogDir returns the directory for the logs of a worker in an attempt.
+func LogDir(spec *Spec, attempt int, worker string) pfs.Path {
+	return Dir(spec.Datacenter, spec.User, spec.Name) + pfs.Path("/logs/"+strconv.Itoa(attempt)+"/"+worker)
+}
