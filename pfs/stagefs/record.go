@@ -199,13 +199,16 @@ func (f *FS) load(prefix string, resume bool) error {
 // abandoned is how long a process does not use a directory before others take over what is in it.
 const abandoned = 10 * time.Minute
 
-// adopt takes over what is in abandoned directories of other mounts.
+// adopt takes over what is in abandoned directories of other mounts, once the store accepts this account.
 func (f *FS) adopt() {
 	dirs, _ := filepath.Glob(f.opts.Others)
 	for _, dir := range dirs {
 		used, err := os.Stat(filepath.Join(dir, lockName))
 		if err != nil || dir == f.opts.Dir || time.Since(used.ModTime()) < abandoned {
 			continue
+		}
+		if _, err := f.below.Stat(f.ctx, pfs.Root); err != nil {
+			return
 		}
 		if held, err := lockDir(dir); err == nil {
 			if err := f.adoptFrom(dir); err != nil {

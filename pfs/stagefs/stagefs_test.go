@@ -24,7 +24,7 @@ func must(t testing.TB, err error) {
 	}
 }
 
-// faulty is a store whose changes can fail.
+// faulty is a store whose changes can fail, or that accepts the account no more.
 type faulty struct {
 	*pfs.Layer
 	kind atomic.Pointer[pfs.Kind] // of the error of each change; nil for none
@@ -33,7 +33,7 @@ type faulty struct {
 func newFaulty(store pfs.FileSystem) *faulty {
 	f := &faulty{}
 	f.Layer = pfs.NewLayer(func(_ context.Context, a pfs.Access, name pfs.Path, call func(pfs.FileSystem, pfs.Path) error) error {
-		if kind := f.kind.Load(); kind != nil && a == pfs.Write {
+		if kind := f.kind.Load(); kind != nil && (a == pfs.Write || *kind == pfs.Unauthenticated) {
 			return pfs.E("test.fault", name, *kind, nil)
 		}
 		return call(store, name)
@@ -362,7 +362,7 @@ func TestNamesChange(t *testing.T) {
 }
 
 // TestTakesOverAbandonedDirectories: what a mount at another place has left is uploaded too, but not while its process may
-// come back.
+// come back, or while the store does not accept the account.
 func TestTakesOverAbandonedDirectories(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		mem, top := newStore(), t.TempDir()
@@ -381,6 +381,11 @@ func TestTakesOverAbandonedDirectories(t *testing.T) {
 		time.Sleep(abandoned / 2)
 		synctest.Wait()
 		wantStatus(t, g, "", "")
+		store.fail(pfs.Unauthenticated)
+		time.Sleep(abandoned)
+		synctest.Wait()
+		wantStatus(t, g, "", "")
+		store.work()
 		time.Sleep(abandoned)
 		synctest.Wait()
 		if st := wantStatus(t, g, incomplete, ""); st.Path != "/open" {

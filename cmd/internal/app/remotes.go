@@ -2,6 +2,8 @@ package app
 
 import (
 	"context"
+	"encoding/base64"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -113,8 +115,9 @@ type Service struct {
 	TokenFile string
 }
 
-// Tree returns the tree of the service s that has the path p, the address of that service, and the user
-// whose files it shows: the account, or s.TokenFile.
+// Tree returns the tree of the service s that has the path p, the address of that service, and the account
+// whose files it shows. A token of another account that is put into s.TokenFile later is refused: what is cached
+// and staged belongs to the first account.
 func (r *remotes) Tree(ctx context.Context, p pfs.Path, s Service) (fsys pfs.FileSystem, endpoint, user string, err error) {
 	e := config.Entry{Fingerprint: s.Fingerprint}
 	if s.Endpoint == "" {
@@ -136,16 +139,47 @@ func (r *remotes) Tree(ctx context.Context, p pfs.Path, s Service) (fsys pfs.Fil
 	if err != nil {
 		return nil, "", "", err
 	}
-	fsys, err = r.a.Client(e, func(_ context.Context, refused string) (string, error) {
+	read := func(refused string) (token, account string, err error) {
 		text, err := os.ReadFile(file)
-		token := strings.TrimSpace(string(text))
-		if err == nil && token == refused {
+		if err != nil {
+			return "", "", err
+		}
+		token = strings.TrimSpace(string(text))
+		account, ok := accountOf(token)
+		switch {
+		case !ok || token == refused:
 			err = fmt.Errorf("%w: the service does not accept the token in %s", pfs.Unauthenticated, file)
 			err = WithHint(err, "put a valid token into the file: it is read again at the next request")
+		case user != "" && account != user:
+			err = fmt.Errorf("%w: the token in %s is of the account %q, and this is a mount of %q", pfs.Unauthenticated, file, account, user)
+			err = WithHint(err, "end the mount, and mount again as the other account")
 		}
+		return token, account, err
+	}
+	if _, user, err = read(""); err != nil {
+		return nil, "", "", err
+	}
+	fsys, err = r.a.Client(e, func(_ context.Context, refused string) (string, error) {
+		token, _, err := read(refused)
 		return token, err
 	})
-	return fsys, e.Endpoint, file, err
+	return fsys, e.Endpoint, user, err
+}
+
+// accountOf returns the account that an access token names. Only the service can check the token.
+func accountOf(token string) (account string, ok bool) {
+	parts := strings.Split(token, ".")
+	if len(parts) != 3 {
+		return "", false
+	}
+	var claims struct {
+		Subject string `json:"sub"`
+	}
+	text, err := base64.RawURLEncoding.DecodeString(parts[1])
+	if err == nil {
+		err = json.Unmarshal(text, &claims)
+	}
+	return claims.Subject, err == nil && claims.Subject != ""
 }
 
 // connect returns the service of the entry e of the file configName.
