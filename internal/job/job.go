@@ -2,6 +2,7 @@ package job
 
 import (
 	"context"
+	"encoding/json"
 	"io"
 	"strconv"
 	"time"
@@ -12,6 +13,7 @@ import (
 // Spec is what a user asks for. It has no default values: whoever makes a Spec sets every field that
 // is not documented as optional.
 type Spec struct {
+	ID         string `json:"id"`   // of the submission: pfs.NewID. A repeated request is recognized by it
 	Name       string `json:"name"` // the user's name for the job, unique among the user's jobs
 	User       string `json:"user"`
 	Datacenter string `json:"datacenter"`
@@ -82,6 +84,7 @@ type Record struct {
 	Submitted time.Time `json:"submitted"`
 	Started   time.Time `json:"started,omitzero"`
 	Ended     time.Time `json:"ended,omitzero"`
+	Updated   time.Time `json:"updated,omitzero"` // when the store's copy was written
 	State     State     `json:"state"`
 	Reason    string    `json:"reason,omitempty"` // why it waits or failed, in the user's terms
 	Attempt   int       `json:"attempt"`
@@ -109,8 +112,15 @@ func WorkerName(role string, index int) string { return role + "-" + strconv.Ito
 
 // Engine carries out jobs. A user is the name of an account; an engine for one user ignores it.
 // Methods may be called concurrently.
+//
+// Spec.Check has accepted every Spec that an engine gets. From Submit on, the engine keeps the job's
+// Record in the store up to date (WriteRecord), until Delete.
 type Engine interface {
-	// Submit starts a job. When it fails, nothing of the job is left.
+	// Plan makes the checks of Submit, such as quotas, and returns what Submit would create, as JSON
+	// objects. It changes nothing.
+	Plan(ctx context.Context, spec *Spec) ([]json.RawMessage, error)
+	// Submit starts a job. When it fails, nothing of the job is left. A job of that name that has not
+	// been deleted answers Exist.
 	Submit(ctx context.Context, spec *Spec) error
 	// Jobs returns the jobs that the engine knows.
 	Jobs(ctx context.Context, user string) ([]Record, error)
@@ -124,6 +134,22 @@ type Engine interface {
 	Delete(ctx context.Context, user, name string) error
 	// Quota returns the user's limits. An engine without limits returns none.
 	Quota(ctx context.Context, user string) ([]Quota, error)
+}
+
+// Registrar is an Engine that keeps credentials for registries of images.
+type Registrar interface {
+	Registries(ctx context.Context, user string) ([]Registry, error)
+	// SetRegistry replaces a registry of the same name.
+	SetRegistry(ctx context.Context, user string, r Registry, password string) error
+	DeleteRegistry(ctx context.Context, user, name string) error
+}
+
+// Registry is a registry of images that needs credentials.
+type Registry struct {
+	Name     string    `json:"name"`
+	Server   string    `json:"server"`
+	Username string    `json:"username"`
+	Created  time.Time `json:"created,omitzero"`
 }
 
 // LogOptions select lines of logs.
@@ -143,8 +169,16 @@ type Quota struct {
 }
 
 // Dir returns the directory of a job: /pfs/DC/home/USER/jobs/NAME.
-func Dir(datacenter, user, name string) pfs.Path {
-	return pfs.Path("/pfs/" + datacenter + "/home/" + user + "/jobs/" + name)
+func Dir(datacenter, user, name string) pfs.Path { return jobsDir(datacenter, user).Join(name) }
+
+// jobsDir returns the directory of a user's jobs.
+func jobsDir(datacenter, user string) pfs.Path {
+	return pfs.Path("/pfs/" + datacenter + "/home/" + user + "/jobs")
+}
+
+// PackageDir returns the directory for the package of a job, if it is uploaded.
+func PackageDir(datacenter, user, name string) pfs.Path {
+	return Dir(datacenter, user, name).Join("package")
 }
 
 // OutputDir returns the directory for the outputs of a worker in an attempt.

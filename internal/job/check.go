@@ -1,0 +1,152 @@
+package job
+
+import (
+	"fmt"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/paddlecloud/pfs/pfs"
+)
+
+// SpecError is a value of a Spec that is not allowed. Its Kind is Invalid.
+type SpecError struct {
+	Field string // as JSON names it: "name", "trainer.memory"
+	Value string
+	Text  string // what is wrong, and what would be right
+}
+
+func (e *SpecError) Error() string {
+	if e.Value == "" {
+		return e.Field + ": " + e.Text
+	}
+	return fmt.Sprintf("%s %.80q: %s", e.Field, e.Value, e.Text)
+}
+
+// Unwrap makes pfs.KindOf return Invalid.
+func (e *SpecError) Unwrap() error { return pfs.Invalid }
+
+// The limits of a Spec.
+const (
+	maxReplicas = 10000
+	maxAttempts = 100
+	minMemory   = 4 << 20 // less does not start a process
+	maxEntry    = 64 << 10
+)
+
+// Check returns a SpecError for the first value of s that is not allowed.
+func (s *Spec) Check() error {
+	bad := func(field, value, format string, args ...any) error {
+		return &SpecError{field, value, fmt.Sprintf(format, args...)}
+	}
+	if reason := CheckName(s.Name); reason != "" {
+		return bad("name", s.Name, "%s", reason)
+	}
+	if reason := pfs.CheckName(s.User); reason != "" {
+		return bad("user", s.User, "%s", reason)
+	}
+	if reason := pfs.CheckName(s.Datacenter); reason != "" {
+		return bad("datacenter", s.Datacenter, "%s", reason)
+	}
+	if err := checkPath("package", s.Package); err != nil {
+		return err
+	}
+	switch {
+	case strings.TrimSpace(s.Entry) == "":
+		return bad("entry", "", "a command is needed, such as \"python train.py\"")
+	case len(s.Entry) > maxEntry:
+		return bad("entry", s.Entry, "%d bytes, and at most %d are allowed: put it into a script in the package", len(s.Entry), maxEntry)
+	case strings.ContainsRune(s.Entry, 0):
+		return bad("entry", s.Entry, "a NUL is not allowed")
+	case s.Topology != "" && !isRelative(s.Topology):
+		return bad("topology", s.Topology, "a file in the package is needed, as a relative path without \"..\"")
+	case s.Passes < 1:
+		return bad("passes", fmt.Sprint(s.Passes), "at least 1 is needed")
+	case strings.ContainsAny(s.Image, " \t\n"):
+		return bad("image", s.Image, "an image has no spaces: REGISTRY/NAME:TAG")
+	case s.Registry != "" && CheckName(s.Registry) != "":
+		return bad("registry", s.Registry, "%s", CheckName(s.Registry))
+	case s.MaxAttempts < 1 || s.MaxAttempts > maxAttempts:
+		return bad("max_attempts", fmt.Sprint(s.MaxAttempts), "a number from 1 to %d is needed", maxAttempts)
+	case s.Restart != RestartJob && s.Restart != RestartRank:
+		return bad("restart", string(s.Restart), "it is %q or %q", RestartJob, RestartRank)
+	case s.TimeLimit < 0:
+		return bad("time_limit", s.TimeLimit.String(), "it cannot be negative")
+	case s.UploadWait < 0:
+		return bad("upload_wait", s.UploadWait.String(), "it cannot be negative")
+	}
+	if err := s.checkRoles(); err != nil {
+		return err
+	}
+	for name := range s.Env {
+		if reason := checkEnv(name); reason != "" {
+			return bad("env", name, "%s", reason)
+		}
+		if strings.ContainsRune(s.Env[name], 0) {
+			return bad("env", name, "a NUL in the value is not allowed")
+		}
+	}
+	for _, p := range s.Inputs {
+		if err := checkPath("inputs", p); err != nil {
+			return err
+		}
+	}
+	for i, dir := range s.Outputs {
+		switch {
+		case path.Clean(dir) == "/" || !isRelative(strings.TrimPrefix(dir, "/")):
+			return bad("outputs", dir, "a local directory is needed, without \"..\"")
+		case slices.Contains(s.Outputs[:i], dir):
+			return bad("outputs", dir, "it is given twice")
+		}
+	}
+	return nil
+}
+
+func (s *Spec) checkRoles() error {
+	if len(s.Roles) == 0 || s.Roles[0].Name != Trainer || len(s.Roles) > 2 || len(s.Roles) == 2 && s.Roles[1].Name != Pserver {
+		return &SpecError{"roles", "", "trainers are needed, and parameter servers may follow"}
+	}
+	for _, r := range s.Roles {
+		switch {
+		case r.Replicas < 1 || r.Replicas > maxReplicas:
+			return &SpecError{r.Name + ".replicas", fmt.Sprint(r.Replicas), fmt.Sprintf("a number from 1 to %d is needed", maxReplicas)}
+		case r.CPU < 1:
+			return &SpecError{r.Name + ".cpu", FormatCPU(r.CPU), "more than 0 is needed, such as 1 or 500m"}
+		case r.GPU < 0:
+			return &SpecError{r.Name + ".gpu", fmt.Sprint(r.GPU), "it cannot be negative"}
+		case r.Memory < minMemory:
+			return &SpecError{r.Name + ".memory", FormatMemory(r.Memory), "at least 4Mi is needed; a number without a unit is bytes: write 1Gi or 512Mi"}
+		}
+	}
+	return nil
+}
+
+// checkPath refuses a path that is not on a service.
+func checkPath(field string, p pfs.Path) error {
+	if _, err := pfs.ParsePath(string(p)); err != nil || !p.Within("/pfs") || p == "/pfs" {
+		return &SpecError{field, string(p), "a path on the service is needed: /pfs/DATACENTER/home/USER/..."}
+	}
+	return nil
+}
+
+// isRelative reports whether name is a relative path that stays below its start.
+func isRelative(name string) bool {
+	return name != "" && !path.IsAbs(name) && !slices.Contains(strings.Split(name, "/"), "..") && !strings.ContainsRune(name, 0)
+}
+
+var envName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+
+// engineEnv matches the variables that engines set.
+var engineEnv = regexp.MustCompile(`^(PFS_.*|PADDLE_INIT_.*|PADDLE_CLOUD_.*|PADDLE_TRAINER.*|PADDLE_PSERVER.*|PADDLE_CURRENT_ENDPOINT|PADDLE_PORT|PADDLE_JOB_NAME|PADDLE_TRAINING_ROLE|TRAINING_ROLE|TRAINER_ID|TRAINERS|PSERVERS|TRAINER_PACKAGE|TOPOLOGY|ENTRY|POD_IP)$`)
+
+// checkEnv explains why a user may not set the variable name; "" if the user may.
+func checkEnv(name string) string {
+	switch {
+	case !envName.MatchString(name):
+		return "it is not the name of a variable: letters, digits and '_', not beginning with a digit"
+	case engineEnv.MatchString(name):
+		return "the engine sets this variable"
+	}
+	return ""
+}
