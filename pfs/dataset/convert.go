@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/paddlecloud/pfs/internal/sorter"
@@ -317,7 +318,7 @@ func (c *conversion) manifest(shards []manifest.Shard) *manifest.Manifest {
 	m := &manifest.Manifest{
 		Format: manifest.Format, Version: manifest.Version, Name: c.o.Name,
 		Payload: c.payload(), Of: c.o.ofText(), Source: c.stats.Format,
-		Inputs: c.in.list(), Options: c.o.ofBytes(), Columns: c.columns(), Classes: c.classes(), Bad: c.stats.Bad, Shards: shards,
+		Inputs: c.in.list(), Options: c.o.ofBytes(), Columns: c.columns(), Classes: c.classes(), Notes: c.notes(), Bad: c.stats.Bad, Shards: shards,
 	}
 	m.Sum()
 	return m
@@ -337,9 +338,22 @@ func (c *conversion) columns() (list []manifest.Column) {
 		return c.in.records.columns
 	}
 	for _, col := range c.stats.Columns {
-		list = append(list, manifest.Column{Name: col.Name, Type: col.Type})
+		list = append(list, manifest.Column{Name: col.Name, Type: col.Type, Label: col.Label})
 	}
 	return list
+}
+
+// notes returns the notes of the conversion, and those of the datasets that it reads. They are
+// sorted, because workers find them in any order.
+func (c *conversion) notes() (list []string) {
+	if c.in.records != nil {
+		list = slices.Clone(c.in.records.notes)
+	}
+	for _, n := range c.stats.Notes {
+		list = append(list, n.Text)
+	}
+	slices.Sort(list)
+	return slices.Compact(list)
 }
 
 // publish gives all files their names, the manifest last.

@@ -25,6 +25,7 @@ type recordFiles struct {
 	payload string // encoding of the records; "" until the first one is read
 	columns []manifest.Column
 	classes []string
+	notes   []string // of all of them
 	loss    recordio.Loss
 }
 
@@ -57,7 +58,7 @@ func (r *recordFiles) add(first bool, text string, set *Dataset) error {
 	if r.payload != "" && r.payload != set.Payload {
 		return invalid("%s has records of %s, the inputs before it of %s: convert them one by one, with --payload", text, set.Payload, r.payload)
 	}
-	r.payload = set.Payload
+	r.payload, r.notes = set.Payload, append(r.notes, set.Notes...)
 	switch {
 	case first:
 		r.columns, r.classes = set.Columns, set.Classes

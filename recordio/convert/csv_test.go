@@ -97,7 +97,7 @@ func TestCSVInputs(t *testing.T) {
 	if err != nil || !slices.Equal(got, []string{`{"x":1,"y":2}`, `{"x":3,"y":4}`}) {
 		t.Errorf("got %q, %v", got, err)
 	}
-	if want := []Column{{"x", "int"}, {"y", "int"}}; !slices.Equal(stats.Columns, want) {
+	if want := []Column{{Name: "x", Type: "int"}, {Name: "y", Type: "int"}}; !slices.Equal(stats.Columns, want) {
 		t.Errorf("columns %v, want %v", stats.Columns, want)
 	}
 	_, _, err = payloads(t, Options{}, a, memorySource("c.csv", []byte("y,x\n3,4\n")))

@@ -323,7 +323,7 @@ func parseBool(text []byte) (v, ok bool) {
 func (t *table) summary() []Column {
 	columns := make([]Column, len(t.columns))
 	for i, c := range t.columns {
-		columns[i] = Column{Name: c.name, Type: c.typ.String()}
+		columns[i] = Column{Name: c.name, Type: c.typ.String(), Label: 1 + slices.Index(t.layout.labels, i)}
 	}
 	return columns
 }

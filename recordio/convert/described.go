@@ -1,15 +1,32 @@
 package convert
 
 import (
+	"encoding/json"
 	"fmt"
+	"strconv"
 	"strings"
+	"unicode"
 )
 
 // described is a Decoder that knows the columns of its input from the start.
 type described interface{ columns() []Column }
 
-// nullType is the type of a column without values.
-const nullType = "null"
+// nullType is the type of a column without values, and decimalType that of a decimal, without
+// precision and scale if they differ between inputs.
+const (
+	nullType    = "null"
+	decimalType = "decimal"
+)
+
+// fieldText describes a field of a struct. A name that is not a word is quoted, as in JSON.
+func fieldText(name, typ string) string {
+	isWord := name != "" && strings.IndexFunc(name, func(r rune) bool { return r != '_' && !unicode.IsLetter(r) && !unicode.IsDigit(r) }) < 0
+	if !isWord {
+		quoted, _ := json.Marshal(name) // of a string, without error
+		name = string(quoted)
+	}
+	return name + " " + typ
+}
 
 // sameColumns requires that an input has the columns of the inputs before: the same names in the
 // same order, and the same types. An unknown type, as of a column or of lists that are all empty,
@@ -37,12 +54,13 @@ func sameColumns(first, now []Column) error {
 // isOpen reports whether a type is unknown because there were no values.
 func isOpen(typ string) bool { return strings.HasSuffix(strings.TrimRight(typ, ">"), nullType) }
 
-// sameArrays reports whether two types are arrays of the same elements and the same number of axes.
-// It puts "?" into first for lengths that differ.
+// sameArrays reports whether two types are arrays of the same elements and the same number of axes,
+// or the same elements. It puts "?" into first for lengths that differ.
 func sameArrays(first *string, now string) bool {
-	a, lengthsA, okA := cutShape(*first)
-	b, lengthsB, okB := cutShape(now)
-	if !okA || !okB || a != b || len(lengthsA) != len(lengthsB) {
+	a, lengthsA := cutShape(*first)
+	b, lengthsB := cutShape(now)
+	element, ok := commonElement(a, b)
+	if !ok || len(lengthsA) != len(lengthsB) {
 		return false
 	}
 	for i := range lengthsA {
@@ -50,18 +68,36 @@ func sameArrays(first *string, now string) bool {
 			lengthsA[i] = "?"
 		}
 	}
-	*first = a + "[" + strings.Join(lengthsA, ",") + "]"
+	if *first = element; len(lengthsA) > 0 {
+		*first += "[" + strings.Join(lengthsA, ",") + "]"
+	}
 	return true
 }
 
-// cutShape splits the shape off a type such as "float32[2,?]". It returns false if the type has
-// none.
-func cutShape(typ string) (element string, lengths []string, ok bool) {
+// commonElement returns the type that holds elements of both types: the longer text or bytes of
+// numpy, or a decimal.
+func commonElement(a, b string) (string, bool) {
+	if a == b {
+		return a, true
+	}
+	if strings.HasPrefix(a, decimalType) && strings.HasPrefix(b, decimalType) {
+		return decimalType, true
+	}
+	if a == "" || b == "" || a[0] != b[0] || a[0] != 'U' && a[0] != 'S' {
+		return "", false
+	}
+	n, errA := strconv.Atoi(a[1:])
+	m, errB := strconv.Atoi(b[1:])
+	return a[:1] + strconv.Itoa(max(n, m)), errA == nil && errB == nil
+}
+
+// cutShape splits the shape, if any, off a type such as "float32[2,?]".
+func cutShape(typ string) (element string, lengths []string) {
 	i := strings.LastIndexByte(typ, '[')
 	if i < 0 || !strings.HasSuffix(typ, "]") || strings.Trim(typ[i+1:len(typ)-1], "0123456789,?") != "" {
-		return "", nil, false
+		return typ, nil
 	}
-	return typ[:i], strings.Split(typ[i+1:len(typ)-1], ","), true
+	return typ[:i], strings.Split(typ[i+1:len(typ)-1], ",")
 }
 
 func misfitting(format string, args ...any) error {

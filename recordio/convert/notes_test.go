@@ -23,13 +23,13 @@ func told(stats Stats) string {
 // note.
 func TestTypes(t *testing.T) {
 	for _, tt := range []struct{ file, encoding, want string }{
-		{"npy/types.npz", "", `d datetime64[D], t timedelta64[us][2], f float32, s text[2], b bytes, c complex128, i int16[3,4]
+		{"npy/types.npz", "", `d datetime64[D], t timedelta64[us][2], f float32, s U2[2], b S2, c complex128, i int16[3,4]
 `},
 		{"npy/dates.npy", "", ` struct<d datetime64[25s], t timedelta64[ms]>[2]
 `},
 		{"npy/datetime.npy", "", ` datetime64[s]
 `},
-		{"npy/unicode.npy", "", ` text
+		{"npy/unicode.npy", "", ` U2
 `},
 		{"npy/f4.npy", "json", ` float32[3]
 `},

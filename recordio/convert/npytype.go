@@ -105,7 +105,7 @@ func (t npyType) typeText(shape []int64) string {
 	case t.kind == 0:
 		var fields []string
 		for _, c := range t.columns() {
-			fields = append(fields, c.Name+" "+c.Type)
+			fields = append(fields, fieldText(c.Name, c.Type))
 		}
 		text = "struct<" + strings.Join(fields, ", ") + ">"
 	case t.kind == 'M':
@@ -115,9 +115,9 @@ func (t npyType) typeText(shape []int64) string {
 	case t.dtype != 0:
 		text = t.dtype.title()
 	case t.kind == 'U':
-		text = TypeText.String()
+		text = "U" + strconv.Itoa(t.size/4)
 	default:
-		text = TypeBytes.String()
+		text = string(t.kind) + strconv.Itoa(t.size)
 	}
 	if len(shape) > 0 {
 		text += strings.ReplaceAll(fmt.Sprint(shape), " ", ",")
@@ -129,7 +129,7 @@ func (t npyType) typeText(shape []int64) string {
 func (t npyType) columns() (list []Column) {
 	for _, f := range t.fields {
 		if f.name != "" {
-			list = append(list, Column{f.name, f.typ.typeText(f.shape)})
+			list = append(list, Column{Name: f.name, Type: f.typ.typeText(f.shape)})
 		}
 	}
 	return list
@@ -139,6 +139,12 @@ func (t npyType) columns() (list []Column) {
 // stays.
 func (t npyType) loss(shape []int64) string {
 	what := t.typeText(nil)
+	switch t.kind { // one note for elements of all lengths
+	case 'U':
+		what = TypeText.String()
+	case 'S', 'V':
+		what = TypeBytes.String()
+	}
 	if len(shape) > 0 {
 		what = "an array of " + what
 	}

@@ -164,7 +164,7 @@ func (d *npzDecoder) checkCounts() error {
 // columns implements described: the arrays.
 func (d *npzDecoder) columns() (list []Column) {
 	for _, a := range d.arrays {
-		list = append(list, Column{a.name, a.rows.typ.typeText(a.rows.shape)})
+		list = append(list, Column{Name: a.name, Type: a.rows.typ.typeText(a.rows.shape)})
 	}
 	return list
 }

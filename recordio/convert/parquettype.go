@@ -1,6 +1,7 @@
 package convert
 
 import (
+	"fmt"
 	"strconv"
 	"strings"
 
@@ -36,7 +37,7 @@ func (n *parquetNode) typeText() string {
 	case parquetStruct:
 		fields := make([]string, len(n.children))
 		for i, child := range n.children {
-			fields[i] = child.name + " " + child.typeText()
+			fields[i] = fieldText(child.name, child.typeText())
 		}
 		return "struct<" + strings.Join(fields, ", ") + ">"
 	}
@@ -50,7 +51,7 @@ func parquetType(n *schema.PrimitiveNode) string {
 	case schema.NullLogicalType:
 		return nullType
 	case schema.DecimalLogicalType:
-		return "decimal"
+		return fmt.Sprintf("%s(%d,%d)", decimalType, t.Precision(), t.Scale())
 	case schema.DateLogicalType:
 		return "date"
 	case schema.TimeLogicalType:

@@ -14,7 +14,7 @@ func parquetSource(t *testing.T, name string) Source {
 // TestParquetColumns reads the columns of files, and compares all files with the first.
 func TestParquetColumns(t *testing.T) {
 	flat := "i64 int, u8 int, u64 int, f32 float32, f64 float, s text, b bytes, t bool, d date, f16 float16, " +
-		"ts timestamp[us], dec decimal, fsb bytes, dict text, null null, dur duration[s]"
+		"ts timestamp[us], dec decimal(10,2), fsb bytes, dict text, null null, dur duration[s]"
 	nested := "l list<int>, ll list<list<text>>, st struct<x int, y text>, ls list<struct<k int>>, m map<int>, fl list<float32>[2]"
 	for _, tt := range []struct {
 		files    string
@@ -53,17 +53,17 @@ func columnsText(columns []Column) string {
 }
 
 func TestSameColumns(t *testing.T) {
-	first := []Column{{"a", "int"}, {"b", "null"}, {"c", "list<null>"}}
+	first := []Column{{Name: "a", Type: "int"}, {Name: "b", Type: "null"}, {Name: "c", Type: "list<null>"}}
 	for _, tt := range []struct {
 		now         []Column
 		want, after string // the error, and the columns that are known then
 	}{
 		{first, "", "a int, b null, c list<null>"},
-		{[]Column{{"a", "null"}, {"b", "text"}, {"c", "list<int>"}}, "", "a int, b text, c list<int>"},
-		{[]Column{{"a", "text"}, {"b", "null"}, {"c", "null"}}, `column "a" is text, in the inputs before int`, ""},
-		{[]Column{{"a", "int"}, {"b", "float32[2,3]"}, {"c", "null"}}, "", "a int, b float32[2,3], c null"},
+		{[]Column{{Name: "a", Type: "null"}, {Name: "b", Type: "text"}, {Name: "c", Type: "list<int>"}}, "", "a int, b text, c list<int>"},
+		{[]Column{{Name: "a", Type: "text"}, {Name: "b", Type: "null"}, {Name: "c", Type: "null"}}, `column "a" is text, in the inputs before int`, ""},
+		{[]Column{{Name: "a", Type: "int"}, {Name: "b", Type: "float32[2,3]"}, {Name: "c", Type: "null"}}, "", "a int, b float32[2,3], c null"},
 		{first[:2], `column "c" of the first input is missing`, ""},
-		{append(slices.Clone(first), Column{"d", "int"}), `column "d" is not in the first input`, ""},
+		{append(slices.Clone(first), Column{Name: "d", Type: "int"}), `column "d" is not in the first input`, ""},
 		{[]Column{first[1], first[0], first[2]}, `column 1 is "b", that of the first input "a"`, ""},
 	} {
 		known := slices.Clone(first)
@@ -89,11 +89,26 @@ func TestSameArrays(t *testing.T) {
 		{"datetime64[s]", "datetime64[ms]", ""},
 		{"datetime64[s][2]", "datetime64[ms][2]", ""},
 		{"float32", "float32[2]", ""},
+		{"U5[2]", "U12[2]", "U12[2]"},
+		{"S5", "S2", "S5"},
+		{"U5", "S5", ""},
+		{"V5", "V6", ""},
+		{"decimal(10,2)", "decimal(12,2)", "decimal"},
+		{"decimal", "decimal(12,2)", "decimal"},
 	} {
-		known := []Column{{"a", tt.first}}
-		err := sameColumns(known, []Column{{"a", tt.now}})
+		known := []Column{{Name: "a", Type: tt.first}}
+		err := sameColumns(known, []Column{{Name: "a", Type: tt.now}})
 		if (err != nil) != (tt.want == "") || err == nil && known[0].Type != tt.want {
 			t.Errorf("%s and %s are %v, %v", tt.first, tt.now, known, err)
+		}
+	}
+}
+
+// TestFieldText checks that the names of fields cannot be taken for types.
+func TestFieldText(t *testing.T) {
+	for name, want := range map[string]string{"a": "a int", "größe_2": "größe_2 int", "a b": `"a b" int`, `x>, "y`: `"x\u003e, \"y" int`, "": `"" int`} {
+		if got := fieldText(name, "int"); got != want {
+			t.Errorf("%q: %s, want %s", name, got, want)
 		}
 	}
 }

@@ -29,8 +29,9 @@ type Stats struct {
 
 // Column is one column of a table, of Parquet files or of numpy arrays.
 type Column struct {
-	Name string // "" if it has none; the only column of an array is the record
-	Type string // of a table the name of a Type; otherwise other types as well, with units and shapes
+	Name  string // "" if it has none; the only column of an array is the record
+	Type  string // of a table the name of a Type; otherwise other types as well, with units and shapes
+	Label int    // position among the labels, from 1, if the record is [features, labels]; else 0
 }
 
 // Run reads all sources in order and passes the payload of each record to emit, in order and from

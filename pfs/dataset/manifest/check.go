@@ -38,7 +38,7 @@ func (m *Manifest) check() error {
 // texts yields every text of m that nothing else checks.
 func (m *Manifest) texts() iter.Seq[string] {
 	return func(yield func(string) bool) {
-		lists := [][]string{{m.Payload, m.Source}, m.Options, m.Classes}
+		lists := [][]string{{m.Payload, m.Source}, m.Options, m.Classes, m.Notes}
 		for _, in := range m.Inputs {
 			lists = append(lists, []string{in.Path})
 		}

@@ -24,6 +24,7 @@
 //	  "options": ["--line-count=10"],
 //	  "columns": [{"name": "CRIM", "type": "float"}],
 //	  "classes": ["cat", "dog"],     labels; a record has the number of its label
+//	  "notes": ["a set becomes an array"],  types of the inputs that the payload lacks
 //	  "bad": 0,                      malformed records that were left out
 //	  "shards": [
 //	    {"name": "housing-00000-of-00002", "records": 10, "record_bytes": 100, "bytes": 150, "digest": "blake3:..."},
@@ -31,6 +32,7 @@
 //	  ]
 //	}
 //
-// (shortened: the text has each key on a line of its own). "of", "columns" and "classes" are
-// missing where they would be empty. The digest is the tree digest of package pfs/digest.
+// (shortened: the text has each key on a line of its own). "of", "columns", "classes" and
+// "notes" are missing where they would be empty. A column that is a label has "label", its position
+// among the labels. The digest is the tree digest of package pfs/digest.
 package manifest

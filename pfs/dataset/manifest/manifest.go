@@ -37,6 +37,7 @@ type Manifest struct {
 	Options []string `json:"options"`           // flags that the bytes depend on
 	Columns []Column `json:"columns,omitempty"` // of tables, Parquet and arrays of numpy
 	Classes []string `json:"classes,omitempty"` // labels, by their number
+	Notes   []string `json:"notes,omitempty"`   // what the payload does not show of the inputs' types, sorted
 	Bad     int64    `json:"bad"`               // records that were left out
 
 	Shards []Shard `json:"shards"` // in the order of their names
@@ -52,8 +53,9 @@ type Input struct {
 // Column is one column of a table, of Parquet files or of an archive of arrays. A single array is
 // one column without a name.
 type Column struct {
-	Name string `json:"name"`
-	Type string `json:"type"`
+	Name  string `json:"name"`
+	Type  string `json:"type"`            // in the grammar of docs/datasets.md
+	Label int    `json:"label,omitempty"` // position among the labels, from 1, if records are [features, labels]
 }
 
 // Shard is one file of the set.

@@ -15,7 +15,7 @@ func housing() *Manifest {
 		Format: Format, Version: Version, Name: "housing", Payload: "msgpack", Of: "count", Source: "csv",
 		Inputs:  []Input{{Path: "a & <b>.csv", Files: 1, Bytes: 17}},
 		Options: []string{"--line-count=10"},
-		Columns: []Column{{"CRIM", "float"}},
+		Columns: []Column{{Name: "CRIM", Type: "float"}},
 		Shards: []Shard{
 			{"housing-00000-of-00002", 10, 100, 150, digestOfNothing},
 			{"housing-00001-of-00002", 3, 30, 50, digestOfNothing},
@@ -96,6 +96,7 @@ func TestNotUTF8(t *testing.T) {
 		"payload": func(m *Manifest) { m.Payload = latin },
 		"source":  func(m *Manifest) { m.Source = latin },
 		"option":  func(m *Manifest) { m.Options[0] = latin },
+		"note":    func(m *Manifest) { m.Notes = []string{latin} },
 		"class":   func(m *Manifest) { m.Classes = []string{latin} },
 		"input":   func(m *Manifest) { m.Inputs[0].Path = latin },
 		"column":  func(m *Manifest) { m.Columns[0].Name = latin },
