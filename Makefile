@@ -1,5 +1,6 @@
 # make build   build the programs into bin/
 # make image   container images without a container engine: bin/pfs.tar, and bin/pfs-ceph.tar if libcephfs is installed
+# make python  the Python package, wheel and sdist, into bin/python
 # make demo    the main workflow on a fresh machine: build, serve, upload, resume, download
 # make test    the tests that must pass before a change lands, in 10 minutes on two cores: lint, all packages, and
 #              on real clusters of HDFS and CephFS each store's contract and one fault of each class, programs
@@ -29,7 +30,7 @@ LDFLAGS := -X main.version=$(VERSION)
 TAGS ?= $(shell [ -e /usr/include/cephfs/libcephfs.h ] && [ -e /usr/include/rados/librados.h ] && echo ceph)
 FLAGS = -tags=$(TAGS)
 
-.PHONY: build image demo test test-all compile install-and-build bench bench-fair bench-data bench-stores bench-mount faults faults-slow soak fuzz lint cross testbed-install testbed-up testbed-down
+.PHONY: build image python demo test test-all compile install-and-build bench bench-fair bench-data bench-stores bench-mount faults faults-slow soak fuzz lint cross testbed-install testbed-up testbed-down
 .NOTPARALLEL:
 # paddlectl has no CephFS built in: it runs where libcephfs is missing, and starts in half the time.
 build:
@@ -43,6 +44,9 @@ image:
 	[ -z "$(TAGS)" ] || { $(GO) build $(FLAGS) -trimpath -ldflags '$(LDFLAGS)' -o bin/image-ceph/ ./cmd/pfs-agent ./cmd/pfsd ./cmd/paddlectl && \
 	  $(GO) run ./deploy/image -o bin/pfs-ceph.tar -name $(IMAGE):$(VERSION)-ceph -libraries bin/image-ceph/pfs-agent bin/image-ceph/pfsd bin/image-ceph/paddlectl; }
 IMAGE ?= docker.io/paddlecloud/pfs
+
+python:
+	python/build.sh bin/python
 
 demo: build
 	testdata/demo.sh

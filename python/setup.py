@@ -1,13 +1,23 @@
+"""The metadata of the package. It is here and not in pyproject.toml because the setuptools of
+Python 2.7 and 3.6, which may install the plain readers, do not read it there."""
+
 import sys
 
-from setuptools import setup
+from setuptools import find_packages, setup
+
+FAST = ["cramjam>=2.9", "msgpack>=1.1", "numpy>=1.26"]
 
 setup(
     name="paddle-recordio",
     version="1.0.0",
-    description="Reads RecordIO files and datasets made of them",
-    packages=["recordio"],
+    description="Reads and writes RecordIO files and datasets made of them",
+    packages=find_packages(include=["recordio", "recordio.*"]),
+    package_data={"recordio": ["py.typed", "*.pyi"]},
     # Python 2 has a cPickle of its own.
     py_modules=["cPickle"] if sys.version_info[0] >= 3 else [],
     python_requires=">=2.7,!=3.0.*,!=3.1.*,!=3.2.*,!=3.3.*,!=3.4.*,!=3.5.*",
+    extras_require={
+        "fast": FAST,
+        "fsspec": FAST + ["fsspec>=2025.3", "aiohttp>=3.11"],
+    },
 )

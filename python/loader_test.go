@@ -1,0 +1,57 @@
+package python_test
+
+import (
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+)
+
+// venv returns a Python with the packages of requirements-NAME.txt. Without the package registry it
+// skips the test, but not where everything must have been tested.
+func venv(t *testing.T, name string) string {
+	t.Helper()
+	cmd := exec.Command("./venv.sh", name)
+	var stderr strings.Builder
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	if err != nil {
+		text := "the packages of python/requirements-" + name + ".txt cannot be installed: " + err.Error() + "\n" + stderr.String()
+		if os.Getenv("CI") == "true" {
+			t.Fatal(text)
+		}
+		t.Skip(text)
+	}
+	return strings.TrimSpace(string(out))
+}
+
+// python runs a program in this directory.
+func python(t *testing.T, env []string, python string, args ...string) {
+	t.Helper()
+	cmd := exec.Command(python, args...)
+	cmd.Env = append(os.Environ(), append(env, "PYTHONDONTWRITEBYTECODE=1")...)
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatalf("%s: %v\n%s", strings.Join(args, " "), err, out)
+	}
+	if lines := strings.Split(strings.TrimSpace(string(out)), "\n"); len(lines) > 2 {
+		t.Log(strings.Join(lines[len(lines)-3:], " "))
+	}
+}
+
+// TestLoader runs the tests of the parts that need Python 3.10 and the extras, on files that the Go
+// writer made just before.
+func TestLoader(t *testing.T) {
+	open(t, ".", "../recordio/testdata/golden")
+	dir := t.TempDir()
+	write(t, dir)
+	encode(t, dir)
+	python(t, []string{"RECORDIO_WRITTEN=" + dir}, venv(t, "test"), "-m", "unittest", "discover", "-s", "loader_tests", "-t", ".")
+}
+
+// TestLint checks types and style.
+func TestLint(t *testing.T) {
+	open(t, ".")
+	python(t, nil, venv(t, "test"), "-m", "ruff", "check", "--no-cache", ".")
+	python(t, nil, venv(t, "test"), "-m", "mypy", "--cache-dir", t.TempDir())
+}

@@ -1,0 +1,5 @@
+from .errors import PickleError as PickleError
+from .errors import RecordIOError as RecordIOError
+from .reading import reader as reader
+from .trainers import cluster_files_reader as cluster_files_reader
+from .trainers import recordio_reader as recordio_reader

@@ -1,0 +1,5 @@
+from typing import BinaryIO, Iterator
+
+MAX_CHUNK: int
+
+def read_chunks(f: BinaryIO) -> Iterator[list[bytes]]: ...

@@ -1,0 +1,19 @@
+#!/usr/bin/env bash
+# venv.sh [test|frameworks] prints the path of a Python with the packages of requirements-NAME.txt.
+# The first call installs them into the user's cache, which all checkouts share.
+set -euo pipefail
+here=$(cd "$(dirname "$0")" && pwd)
+list=$here/requirements-${1:-test}.txt
+python=${PYTHON:-python3}
+key=$({ "$python" -c 'import sys; print(sys.version, sys.base_prefix)'; cat "$here"/requirements-*.txt; } | sha256sum | cut -c1-12)
+dir=${XDG_CACHE_HOME:-$HOME/.cache}/pfs-python/${1:-test}-$key
+mkdir -p "$(dirname "$dir")"
+exec 9>"$dir.lock"
+flock 9
+if [ ! -e "$dir/complete" ]; then
+  rm -rf "$dir"
+  "$python" -m venv "$dir" >&2
+  "$dir/bin/python" -m pip install --quiet --disable-pip-version-check -r "$list" >&2
+  touch "$dir/complete"
+fi
+echo "$dir/bin/python"
