@@ -54,7 +54,8 @@ var allowed = map[string][]string{
 	"fuse/broker": {"pfs", "fuse"},
 
 	// Jobs. Engines never import each other.
-	"internal/job": {"pfs"},
+	"internal/job":        {"pfs"},
+	"internal/job/launch": {"internal/job", "pfs"},
 
 	// For tests only: a proxy that corrupts traffic, and real clusters.
 	"internal/relay":   {},
@@ -107,7 +108,7 @@ var modules = map[string][]string{
 	"google.golang.org/protobuf":       {"pfs/hdfsfs", "recordio/convert"},
 	"github.com/hanwen/go-fuse/v2":     {"fuse"},
 	"github.com/spf13/afero":           {"pfs/aferofs"},
-	"golang.org/x/sys":                 {"cmd/internal/mounting", "fuse", "pfs/auth", "pfs/cachefs", "pfs/localfs"},
+	"golang.org/x/sys":                 {"cmd/internal/mounting", "fuse", "internal/job/launch", "pfs/auth", "pfs/cachefs", "pfs/localfs"},
 	"github.com/zeebo/blake3":          {"pfs/digest"},
 	"github.com/zeebo/xxh3":            {"pfs/dataset", "pfs/digest", "pfs/wire"},
 	"golang.org/x/sync":                {"pfs/cephfs", "pfs/server", "pfs/transfer"},

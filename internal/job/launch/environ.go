@@ -1,0 +1,131 @@
+package launch
+
+import (
+	"maps"
+	"net"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/paddlecloud/pfs/internal/job"
+)
+
+// Rank is one process of a job: what its environment is made of.
+type Rank struct {
+	Spec    *job.Spec
+	Role    string
+	Index   int
+	Attempt int
+	Restart int // how often the rank was restarted in place
+
+	Trainers, Pservers []string // HOST:PORT of all, by index
+
+	Package string      // the local directory of the package
+	Root    string      // the directory that has the tree /pfs; empty if there is none
+	JobRoot string      // the directory with trainer_id and trainer_count; "/" in a pod
+	Dir     job.RankDir // for outputs and logs
+}
+
+// endpoint returns the rank's own HOST:PORT.
+func (r *Rank) endpoint() string {
+	of := r.Trainers
+	if r.Role == job.Pserver {
+		of = r.Pservers
+	}
+	if r.Index < len(of) {
+		return of[r.Index]
+	}
+	return ""
+}
+
+// Environ returns the environment of the entry: base, what the user set, and the variables of
+// PaddlePaddle's clusters since 2017. Later ones replace earlier ones.
+func (r *Rank) Environ(base []string) []string {
+	env := map[string]string{}
+	for _, kv := range base {
+		if k, v, ok := strings.Cut(kv, "="); ok {
+			env[k] = v
+		}
+	}
+	maps.Copy(env, r.Spec.Env)
+	maps.Copy(env, r.variables())
+	env["PYTHONPATH"] = strings.TrimSuffix(r.Package+":"+env["PYTHONPATH"], ":")
+	list := make([]string, 0, len(env))
+	for k, v := range env {
+		list = append(list, k+"="+v)
+	}
+	slices.Sort(list)
+	return list
+}
+
+func (r *Rank) variables() map[string]string {
+	s, n := r.Spec, strconv.Itoa
+	host, port, _ := net.SplitHostPort(r.endpoint())
+	var own job.Role
+	for _, role := range s.Roles {
+		if role.Name == r.Role {
+			own = role
+		}
+	}
+	useGPU, devices := 0, max(1, own.CPU/1000)
+	if own.GPU > 0 {
+		useGPU, devices = 1, own.GPU
+	}
+	role := strings.ToUpper(r.Role)
+	env := map[string]string{
+		// Of this project.
+		"PFS_OUTPUT":   r.Dir.Output(),
+		"PFS_JOB_ROOT": r.JobRoot,
+		"PFS_ROLE":     r.Role,
+		"PFS_INDEX":    n(r.Index),
+		"PFS_ATTEMPT":  n(r.Attempt),
+		"PFS_RESTART":  n(r.Restart),
+
+		// Since 2017.
+		"PADDLE_JOB_NAME":                  s.Name,
+		"PADDLE_CLOUD_CURRENT_DATACENTER":  s.Datacenter,
+		"PADDLE_CLOUD_USERNAME":            s.User,
+		"TRAINERS":                         n(len(r.Trainers)),
+		"PSERVERS":                         n(len(r.Pservers)),
+		"TOPOLOGY":                         s.Topology,
+		"ENTRY":                            s.Entry,
+		"TRAINER_PACKAGE":                  r.Package,
+		"PADDLE_INIT_PORT":                 port,
+		"PADDLE_INIT_PORTS_NUM":            "1",
+		"PADDLE_INIT_PORTS_NUM_FOR_SPARSE": "1",
+		"PADDLE_INIT_TRAINER_COUNT":        strconv.FormatInt(devices, 10),
+		"PADDLE_INIT_NUM_GRADIENT_SERVERS": n(len(r.Trainers)),
+		"PADDLE_INIT_TRAINER_ID":           n(r.Index),
+		"PADDLE_INIT_NUM_PASSES":           n(s.Passes),
+		"PADDLE_INIT_USE_GPU":              n(useGPU),
+		"PADDLE_INIT_PSERVERS":             hosts(r.Pservers),
+
+		// Since 2020.
+		"POD_IP":                       host,
+		"PADDLE_PORT":                  port,
+		"TRAINER_PORTS_NUM":            "1",
+		"TRAINING_ROLE":                role,
+		"PADDLE_TRAINING_ROLE":         role,
+		"PADDLE_TRAINER_ID":            n(r.Index),
+		"PADDLE_TRAINERS":              hosts(r.Trainers),
+		"PADDLE_TRAINERS_NUM":          n(len(r.Trainers)),
+		"PADDLE_TRAINER_ENDPOINTS":     strings.Join(r.Trainers, ","),
+		"PADDLE_CURRENT_ENDPOINT":      r.endpoint(),
+		"PADDLE_PSERVERS_IP_PORT_LIST": strings.Join(r.Pservers, ","),
+	}
+	if r.Root != "" {
+		env["PFS_ROOT"] = r.Root
+		env["PFS_JOB_DIR"] = r.Root + strings.TrimPrefix(string(job.Dir(s.Datacenter, s.User, s.Name)), "/pfs")
+	}
+	return env
+}
+
+// hosts returns the hosts of the endpoints.
+func hosts(endpoints []string) string {
+	var list []string
+	for _, e := range endpoints {
+		host, _, _ := net.SplitHostPort(e)
+		list = append(list, host)
+	}
+	return strings.Join(list, ",")
+}

@@ -1,0 +1,63 @@
+package launch
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+)
+
+// signalDescendants sends sig to every process that descends from this one.
+func signalDescendants(sig syscall.Signal) {
+	children := map[int][]int{}
+	for pid, parent := range parents() {
+		children[parent] = append(children[parent], pid)
+	}
+	for next := children[os.Getpid()]; len(next) > 0; {
+		pid := next[0]
+		next = append(next[1:], children[pid]...)
+		_ = syscall.Kill(pid, sig) // it may have ended
+	}
+}
+
+// parents returns the parent of each process.
+func parents() map[int]int {
+	found := map[int]int{}
+	stats, _ := filepath.Glob("/proc/[0-9]*/stat")
+	for _, name := range stats {
+		data, err := os.ReadFile(name)
+		if err != nil {
+			continue
+		}
+		// PID (NAME) STATE PARENT ..., and NAME may contain anything.
+		fields := bytes.Fields(data[bytes.LastIndexByte(data, ')')+1:])
+		pid, _ := strconv.Atoi(filepath.Base(filepath.Dir(name)))
+		if len(fields) > 1 {
+			found[pid], _ = strconv.Atoi(string(fields[1]))
+		}
+	}
+	return found
+}
+
+// memoryKills returns how many processes of this control group the kernel has killed for lack of
+// memory, 0 where it does not say.
+func memoryKills() int {
+	groups, err := os.ReadFile("/proc/self/cgroup")
+	if err != nil {
+		return 0
+	}
+	for line := range strings.Lines(string(groups)) {
+		if name, ok := strings.CutPrefix(strings.TrimSpace(line), "0::"); ok {
+			events, _ := os.ReadFile(filepath.Join("/sys/fs/cgroup", name, "memory.events"))
+			for event := range strings.Lines(string(events)) {
+				if n, ok := strings.CutPrefix(event, "oom_kill "); ok {
+					kills, _ := strconv.Atoi(strings.TrimSpace(n))
+					return kills
+				}
+			}
+		}
+	}
+	return 0
+}
