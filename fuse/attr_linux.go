@@ -264,17 +264,57 @@ func (s *server) setAttr(ctx context.Context, n *node, h pfs.Handle, mask pfs.At
 // quotaWait bounds how long a statfs waits for quotas: a store may have to count a tree.
 const quotaWait = time.Second
 
+// space is an answer to statfs. It is used for at least Options.Timeout, and for statfsShare times as long as it took.
+type space struct {
+	answer raw.StatfsOut
+	until  time.Duration // as since has it
+}
+
+const (
+	statfsShare = 100
+	mostSpaces  = 1000 // answers that are kept
+)
+
 func (s *server) StatFs(cancel <-chan struct{}, h *raw.InHeader, out *raw.StatfsOut) raw.Status {
 	ctx, end := s.call(cancel, h)
 	defer end()
-	name, ok := s.path(s.tree.get(h.NodeId))
+	n := s.tree.get(h.NodeId)
+	s.tree.mu.Lock()
+	if n.asDir == nil && n.name.parent != nil {
+		n = n.name.parent
+	}
+	s.tree.mu.Unlock()
+	name, ok := s.path(n)
 	if !ok {
 		return s.status(pfs.Stale)
 	}
+	began := since()
+	s.mu.Lock()
+	known := s.spaces[name]
+	s.mu.Unlock()
+	if began < known.until {
+		*out = known.answer
+		return raw.OK
+	}
+	if err := s.statfs(ctx, name, out); err != nil {
+		return s.status(stale(err))
+	}
+	now := since()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.spaces) >= mostSpaces {
+		clear(s.spaces)
+	}
+	s.spaces[name] = space{*out, now + max(s.opts.Timeout, statfsShare*(now-began))}
+	return raw.OK
+}
+
+// statfs describes the space of the directory name, within its quotas.
+func (s *server) statfs(ctx context.Context, name pfs.Path, out *raw.StatfsOut) error {
 	out.Bsize, out.Frsize, out.NameLen = 4096, 4096, pfs.MaxName
 	space, err := pfs.SpaceOf(ctx, s.fs, name)
 	if err != nil && pfs.KindOf(err) != pfs.Unsupported {
-		return s.status(stale(err))
+		return err
 	}
 	total, free := space.Used+space.Free, space.Free
 	within, stop := context.WithTimeout(ctx, quotaWait)
@@ -293,7 +333,7 @@ func (s *server) StatFs(cancel <-chan struct{}, h *raw.InHeader, out *raw.Statfs
 		}
 	}
 	out.Blocks, out.Bfree, out.Bavail = uint64(total)/4096, uint64(free)/4096, uint64(free)/4096
-	return raw.OK
+	return nil
 }
 
 // usage returns the usage of dir where the store knows it without a walk.

@@ -97,7 +97,9 @@ func (d *device) drain() {
 
 // notify sends a notification, an answer to no request.
 func (d *device) notify(code int32, body []byte) error {
-	return d.write(append(header(outHeader+len(body), code, 0), body...))
+	// Not by its number, which may be another file's after the end of the mount.
+	_, err := d.server.connection.Device.Write(append(header(outHeader+len(body), code, 0), body...))
+	return err
 }
 
 // header returns the header of an answer.

@@ -45,19 +45,63 @@ type page struct {
 }
 
 func (s *server) OpenDir(cancel <-chan struct{}, in *raw.OpenIn, out *raw.OpenOut) raw.Status {
+	if s.opts.OpenMode == NoOpen {
+		return raw.ENOSYS // the kernel sends no more OPENDIR, and keeps all entries
+	}
 	ctx, end := s.call(cancel, &in.InHeader)
 	defer end()
 	n := s.tree.get(in.NodeId)
 	s.protect(ctx, n)
-	s.tree.mu.Lock()
-	mtime, p := n.asDir.mtime, n.protection()
-	s.tree.mu.Unlock()
-	if p == Immutable || !mtime.IsZero() && time.Since(mtime) > settled {
-		// The kernel compares the time of the directory before it uses them.
+	if s.isSettled(n) {
 		out.OpenFlags = raw.FOPEN_CACHE_DIR | raw.FOPEN_KEEP_CACHE
 	}
 	out.Fh = s.add(&openDir{node: n})
 	return raw.OK
+}
+
+// isSettled reports whether the kernel may keep the entries of the directory n. It compares the time of the
+// directory before it uses them.
+func (s *server) isSettled(n *node) bool {
+	s.tree.mu.Lock()
+	defer s.tree.mu.Unlock()
+	mtime := n.asDir.mtime
+	return n.protection() == Immutable || !mtime.IsZero() && time.Since(mtime) > settled
+}
+
+// mostUnopenedDirs is how many listings a mount without opens continues.
+const mostUnopenedDirs = 16
+
+// dirOf returns the open directory of a request. In a mount without opens, all readers of a directory share one.
+func (s *server) dirOf(ctx context.Context, in *raw.ReadIn) *openDir {
+	if s.opts.OpenMode != NoOpen {
+		return s.openAt(in.Fh).(*openDir)
+	}
+	n := s.tree.get(in.NodeId)
+	s.protect(ctx, n)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	d := s.unopenedDirs[n]
+	if d == nil {
+		if len(s.unopenedDirs) >= mostUnopenedDirs {
+			clear(s.unopenedDirs) // their readers begin again
+		}
+		d = &openDir{node: n}
+		s.unopenedDirs[n] = d
+	}
+	return d
+}
+
+// listed notes that a reader has come to the end of d.
+func (s *server) listed(d *openDir) {
+	if s.opts.OpenMode != NoOpen {
+		return
+	}
+	s.mu.Lock()
+	delete(s.unopenedDirs, d.node)
+	s.mu.Unlock()
+	if !s.isSettled(d.node) {
+		time.AfterFunc(s.opts.Timeout, func() { s.device.inodeNotify(d.node.num, 0, 0) })
+	}
 }
 
 func (s *server) ReleaseDir(in *raw.ReleaseIn) {
@@ -100,7 +144,7 @@ func (s *server) ReadDirPlus(cancel <-chan struct{}, in *raw.ReadIn, out *raw.Di
 func (s *server) readDir(cancel <-chan struct{}, in *raw.ReadIn, out *raw.DirEntryList, add func(dir *node, e raw.DirEntry, info *pfs.Info) bool) raw.Status {
 	ctx, end := s.call(cancel, &in.InHeader)
 	defer end()
-	d := s.openAt(in.Fh).(*openDir)
+	d := s.dirOf(ctx, in)
 	name, ok := s.path(d.node)
 	if !ok {
 		return raw.OK // it was removed
@@ -130,6 +174,7 @@ func (s *server) readDir(cancel <-chan struct{}, in *raw.ReadIn, out *raw.DirEnt
 			case err != nil:
 				return s.status(stale(err))
 			case info == nil:
+				s.listed(d)
 				return raw.OK
 			}
 			off = index + 2

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"syscall"
 	"testing"
@@ -130,6 +131,46 @@ func counted(below pfs.FileSystem) (pfs.FileSystem, *atomic.Int64) {
 		calls.Add(1)
 		return call(below, name)
 	}), &calls
+}
+
+// TestNoOpenList lists directories on a mount to which the kernel sends no opens: without a request the second time,
+// and with what is new.
+func TestNoOpenList(t *testing.T) {
+	store, calls := counted(memfs.New(memfs.Options{}))
+	const many = 2500
+	must(t, store.Mkdir(t.Context(), "/d", 0o755))
+	for i := range many {
+		pfstest.WriteFile(t, store, pfs.Path(fmt.Sprintf("/d/f%d", i)), nil)
+	}
+	var requests atomic.Int64
+	const timeout = 300 * time.Millisecond
+	dir, _ := mountCached(t, store, Options{OpenMode: NoOpen, Timeout: timeout, Observe: func(Request) { requests.Add(1) }})
+	list := func(want int) {
+		t.Helper()
+		entries, err := os.ReadDir(dir + "/d")
+		must(t, err)
+		if len(entries) != want {
+			t.Errorf("%d entries, want %d", len(entries), want)
+		}
+	}
+	list(many)
+	pfstest.WriteFile(t, store, "/d/new", nil)
+	time.Sleep(2 * timeout)
+	list(many + 1) // though the times of the directory are too close to each other
+	var group sync.WaitGroup
+	for range 4 {
+		group.Go(func() { list(many + 1) })
+	}
+	group.Wait()
+	must(t, pfs.SetAttr(t.Context(), store, "/d", pfs.AttrModTime, pfs.Attrs{ModTime: time.Now().Add(-time.Hour)}))
+	time.Sleep(2 * timeout)
+	list(many + 1)
+	calls.Store(0)
+	requests.Store(0)
+	list(many + 1)
+	if calls.Load() > 0 || requests.Load() > 0 {
+		t.Errorf("a listing again took %d calls of the store, and %d requests", calls.Load(), requests.Load())
+	}
 }
 
 // TestProtection reads a public tree in a mount that also changes files.

@@ -86,14 +86,14 @@ func Mount(ctx context.Context, fsys pfs.FileSystem, dir string, opts Options) (
 func serve(ctx context.Context, fsys pfs.FileSystem, c *Connection, opts Options, root pfs.Info) (*Mounted, error) {
 	s := &server{
 		RawFileSystem: raw.NewDefaultRawFileSystem(),
-		fs:            fsys, opts: opts, tree: newTree(root), files: map[uint64]any{}, connection: c,
+		fs:            fsys, opts: opts, tree: newTree(root), files: map[uint64]any{}, spaces: map[pfs.Path]space{}, connection: c,
 		self:   raw.Owner{Uid: c.UID, Gid: c.GID},
 		asRoot: os.Geteuid() == 0 && !opts.Squash,
 	}
 	if o := opts.Owner; o != nil {
 		s.self = raw.Owner{Uid: o.UID, Gid: o.GID}
 	}
-	s.unopened.files = map[*node]*unopenedFile{}
+	s.unopened.files, s.unopenedDirs = map[*node]*unopenedFile{}, map[*node]*openDir{}
 	s.infos, s.tree.learns = infosOf(fsys)
 	s.ctx, s.stop = context.WithCancel(context.WithoutCancel(ctx))
 	if root.ModTime.IsZero() {

@@ -27,6 +27,9 @@ type server struct {
 	mu     sync.Mutex // guards the following
 	files  map[uint64]any
 	lastFH uint64
+	spaces map[pfs.Path]space // of directories
+
+	unopenedDirs map[*node]*openDir // that are being listed, in a mount without opens
 
 	logged     atomic.Int64 // when the last message was, in ns since 1970
 	unlogged   atomic.Int64 // errors since

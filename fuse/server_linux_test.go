@@ -467,6 +467,27 @@ func TestQuota(t *testing.T) {
 	}
 }
 
+// TestSlowStatfs: a store that takes long to count a directory is not asked again by each statfs.
+func TestSlowStatfs(t *testing.T) {
+	var counts atomic.Int32
+	slow := pfs.NewLayer(func(ctx context.Context, a pfs.Access, name pfs.Path, call func(pfs.FileSystem, pfs.Path) error) error {
+		if a == pfs.Measure {
+			counts.Add(1)
+			time.Sleep(50 * time.Millisecond)
+		}
+		return call(memfs.New(memfs.Options{}), name)
+	})
+	dir := mount(t, slow, Options{Timeout: time.Millisecond})
+	var st syscall.Statfs_t
+	must(t, syscall.Statfs(dir, &st))
+	first := counts.Load()
+	time.Sleep(10 * time.Millisecond)
+	must(t, syscall.Statfs(dir, &st))
+	if counts.Load() != first {
+		t.Errorf("%d requests, and %d before", counts.Load(), first)
+	}
+}
+
 // TestLocks: locks hold between the open files of a mount.
 func TestLocks(t *testing.T) {
 	dir := mount(t, memfs.New(memfs.Options{}), Options{})
