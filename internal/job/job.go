@@ -126,7 +126,8 @@ type Engine interface {
 	Jobs(ctx context.Context, user string) ([]Record, error)
 	// Job returns one job, or an error of Kind NotExist.
 	Job(ctx context.Context, user, name string) (*Record, error)
-	// Logs copies what the engine has of the logs to w: those of workers that run, or ended lately.
+	// Logs copies what the engine has of the logs to w: those of workers that run, or ended lately. Each
+	// line has the name of the worker, a space, and a LogLine. Without Follow they come worker by worker.
 	Logs(ctx context.Context, user, name string, opts LogOptions, w io.Writer) error
 	// Kill ends a job. It returns when nothing of it runs, and passes changes to tell meanwhile.
 	Kill(ctx context.Context, user, name string, tell func(*Record)) error

@@ -1,8 +1,10 @@
 package job
 
 import (
+	"bufio"
 	"bytes"
 	"fmt"
+	"io"
 	"time"
 )
 
@@ -56,4 +58,53 @@ func ParseLogLine(line []byte) (l LogLine, ok bool) {
 		return LogLine{}, false
 	}
 	return LogLine{Time: t, Stream: string(stream), Partial: tag[0] == 'P', Text: text}, true
+}
+
+// maxLogLine is the most bytes in a line of a log file.
+const maxLogLine = MaxLogText + 64
+
+// LogLines passes the lines of a log that opts selects, by Since and Lines, to emit. r has the files of
+// the log one after the other. Parts of a long line count as lines.
+func LogLines(r io.Reader, opts LogOptions, emit func(LogLine) error) error {
+	in := bufio.NewScanner(r)
+	in.Buffer(make([]byte, 0, maxLogLine), 2*maxLogLine)
+	var last []LogLine // the last opts.Lines, as a ring
+	n := 0
+	for in.Scan() {
+		l, ok := ParseLogLine(in.Bytes())
+		switch {
+		case !ok || l.Time.Before(opts.Since):
+		case opts.Lines < 0:
+			if err := emit(l); err != nil {
+				return err
+			}
+		case opts.Lines > 0:
+			l.Text = bytes.Clone(l.Text)
+			if len(last) < opts.Lines {
+				last = append(last, l)
+			} else {
+				last[n%len(last)] = l
+			}
+			n++
+		}
+	}
+	for i := range last {
+		if err := emit(last[(n+i)%len(last)]); err != nil {
+			return err
+		}
+	}
+	return in.Err()
+}
+
+// AppendWorkerLine appends the line as Engine.Logs writes it.
+func AppendWorkerLine(b []byte, worker string, l LogLine) []byte {
+	b = append(b, worker...)
+	return l.Append(append(b, ' '))
+}
+
+// ParseWorkerLine parses a line that Engine.Logs wrote, without its newline.
+func ParseWorkerLine(line []byte) (worker string, l LogLine, ok bool) {
+	name, rest, _ := bytes.Cut(line, []byte(" "))
+	l, ok = ParseLogLine(rest)
+	return string(name), l, ok
 }

@@ -1,6 +1,7 @@
 package job
 
 import (
+	"bytes"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -53,6 +54,38 @@ func TestLogLine(t *testing.T) {
 	for _, s := range []string{"", "x", "2026-01-01T00:00:00Z", "2026-01-01T00:00:00Z stdout", "2026-01-01T00:00:00Z stdin F x", "yesterday stdout F x"} {
 		if _, ok := ParseLogLine([]byte(s)); ok {
 			t.Errorf("%q is a line", s)
+		}
+	}
+}
+
+func TestLogLines(t *testing.T) {
+	var log []byte
+	for i := range 10 {
+		log = LogLine{Time: time.Unix(int64(i), 0).UTC(), Stream: Stdout, Text: []byte{byte('0' + i)}}.Append(log)
+		log = append(log, "half a line\n"...)
+	}
+	for _, test := range []struct {
+		opts LogOptions
+		want string
+	}{
+		{LogOptions{Lines: -1}, "0123456789"},
+		{LogOptions{Lines: 3}, "789"},
+		{LogOptions{Lines: 0}, ""},
+		{LogOptions{Lines: 100}, "0123456789"},
+		{LogOptions{Lines: 4, Since: time.Unix(8, 0)}, "89"},
+	} {
+		got := ""
+		err := LogLines(bytes.NewReader(log), test.opts, func(l LogLine) error {
+			b := AppendWorkerLine(nil, "trainer-1", l)
+			worker, back, ok := ParseWorkerLine(b[:len(b)-1])
+			if !ok || worker != "trainer-1" {
+				t.Errorf("%q: %q, %v", b, worker, ok)
+			}
+			got += string(back.Text)
+			return nil
+		})
+		if got != test.want || err != nil {
+			t.Errorf("%+v: %q, %v", test.opts, got, err)
 		}
 	}
 }
