@@ -56,6 +56,7 @@ var allowed = map[string][]string{
 	// Jobs. Engines never import each other.
 	"internal/job":        {"pfs"},
 	"internal/job/launch": {"internal/job", "pfs"},
+	"internal/job/submit": {"pfs", "pfs/transfer", "internal/job"},
 
 	// For tests only: a proxy that corrupts traffic, and real clusters.
 	"internal/relay":   {},

@@ -64,13 +64,14 @@ type Role struct {
 type State string
 
 const (
-	Pending   State = "Pending"   // not started: see the reason
-	Running   State = "Running"   // the entry runs
-	Uploading State = "Uploading" // the entry has ended, its outputs are not committed yet
-	Succeeded State = "Succeeded" // the entry ended with 0 and the outputs are committed
-	Failed    State = "Failed"
-	Killing   State = "Killing"
-	Killed    State = "Killed"
+	Submitting State = "Submitting" // the package is being uploaded; the engine does not know the job yet
+	Pending    State = "Pending"    // not started: see the reason
+	Running    State = "Running"    // the entry runs
+	Uploading  State = "Uploading"  // the entry has ended, its outputs are not committed yet
+	Succeeded  State = "Succeeded"  // the entry ended with 0 and the outputs are committed
+	Failed     State = "Failed"
+	Killing    State = "Killing"
+	Killed     State = "Killed"
 )
 
 // Ended reports whether s is final.
