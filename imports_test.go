@@ -57,6 +57,7 @@ var allowed = map[string][]string{
 	"internal/job":        {"pfs"},
 	"internal/job/launch": {"internal/job", "pfs"},
 	"internal/job/submit": {"pfs", "pfs/transfer", "internal/job"},
+	"internal/job/output": {"pfs", "pfs/digest", "pfs/localfs", "pfs/retry", "pfs/transfer", "internal/job", "internal/sorter"},
 
 	// For tests only: a proxy that corrupts traffic, and real clusters.
 	"internal/relay":   {},

@@ -1,0 +1,106 @@
+package output
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/paddlecloud/pfs/internal/job"
+	"github.com/paddlecloud/pfs/pfs"
+	"github.com/paddlecloud/pfs/pfs/retry"
+)
+
+// attemptMarker is the content of the marker of an attempt: the digests of its trainers' manifests.
+type attemptMarker struct {
+	Version   int               `json:"pfs_outputs"`
+	Manifests map[string]string `json:"manifests"`
+}
+
+// CommitAttempt writes the marker of the attempt in dir (attempts/N), if the last run of each of its
+// trainers has Success. Otherwise it answers NotExist and names a trainer. It may be called again.
+func CommitAttempt(ctx context.Context, fsys pfs.FileSystem, dir pfs.Path, trainers int) error {
+	ctx = budgeted(ctx, retry.Default)
+	marker := attemptMarker{formatVersion, map[string]string{}}
+	for i := range trainers {
+		worker := job.WorkerName(job.Trainer, i)
+		runs, err := runsOf(ctx, fsys, dir.Join(worker))
+		if err != nil {
+			return err
+		}
+		last := runs[len(runs)-1]
+		m, err := ReadMarker(ctx, fsys, last)
+		switch {
+		case err != nil:
+			return err
+		case m == nil:
+			return pfs.Errorf("output.CommitAttempt", last, pfs.NotExist, "%s has no marker", worker)
+		case m.Name != Success:
+			return pfs.Errorf("output.CommitAttempt", last, pfs.NotExist, "%s has %s instead of %s", worker, m.Name, Success)
+		}
+		marker.Manifests[worker] = m.Manifest
+	}
+	return writeRecord(ctx, fsys, dir.Join(Success), marker, false)
+}
+
+// Committed reports whether the attempt in dir has its marker.
+func Committed(ctx context.Context, fsys pfs.FileSystem, dir pfs.Path) (bool, error) {
+	return pfs.Exists(ctx, fsys, dir.Join(Success))
+}
+
+// runsOf returns the directories of all runs of a worker in an attempt, in order.
+func runsOf(ctx context.Context, fsys pfs.FileSystem, worker pfs.Path) ([]pfs.Path, error) {
+	var restarts []int
+	for info, err := range pfs.Entries(ctx, fsys, worker.Join(restartsIn), nil) {
+		if errors.Is(err, pfs.NotExist) {
+			break
+		}
+		if err != nil {
+			return nil, err
+		}
+		if n, err := strconv.Atoi(info.Name); err == nil && info.IsDir() && n > 0 {
+			restarts = append(restarts, n)
+		}
+	}
+	slices.Sort(restarts)
+	runs := []pfs.Path{worker}
+	for _, n := range restarts {
+		runs = append(runs, RestartDir(worker, n))
+	}
+	return runs, nil
+}
+
+// Runs returns the directories of all runs of all ranks of the attempt in dir (attempts/N), sorted by
+// role, index and restart.
+func Runs(ctx context.Context, fsys pfs.FileSystem, dir pfs.Path) ([]pfs.Path, error) {
+	type rank struct {
+		role  string
+		index int
+	}
+	var ranks []rank
+	for info, err := range pfs.Entries(ctx, fsys, dir, nil) {
+		if err != nil {
+			return nil, err
+		}
+		role, number, _ := strings.Cut(info.Name, "-")
+		if n, err := strconv.Atoi(number); err == nil && info.IsDir() {
+			ranks = append(ranks, rank{role, n})
+		}
+	}
+	slices.SortFunc(ranks, func(a, b rank) int {
+		if a.role != b.role {
+			return -strings.Compare(a.role, b.role) // trainers first
+		}
+		return a.index - b.index
+	})
+	var all []pfs.Path
+	for _, r := range ranks {
+		runs, err := runsOf(ctx, fsys, dir.Join(job.WorkerName(r.role, r.index)))
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, runs...)
+	}
+	return all, nil
+}

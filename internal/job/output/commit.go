@@ -1,0 +1,237 @@
+package output
+
+import (
+	"context"
+	"encoding/hex"
+	"errors"
+	"strings"
+	"time"
+
+	"github.com/paddlecloud/pfs/internal/sorter"
+	"github.com/paddlecloud/pfs/pfs"
+	"github.com/paddlecloud/pfs/pfs/digest"
+	"github.com/paddlecloud/pfs/pfs/retry"
+	"github.com/paddlecloud/pfs/pfs/transfer"
+)
+
+// inventory is the files at the store that are those that were sent.
+type inventory struct {
+	*sorter.Sorter[File]
+	files, bytes int64
+}
+
+// takeInventory compares the files at the store with what was sent. It removes those that are not here
+// any more, and notes those that must be sent again: it returns their number.
+func (u *uploader) takeInventory(ctx context.Context) (inv *inventory, wrong int, err error) {
+	inv = &inventory{Sorter: sorter.New(func(a, b File) int { return strings.Compare(a.Path, b.Path) })}
+	if _, err = u.takeDir(ctx, u.opts.Dir, inv); err != nil {
+		inv.Close()
+		return nil, 0, err
+	}
+	for k, s := range u.states {
+		if s.current && s.matched != u.pass {
+			s.current = false
+			u.states[k] = s
+			wrong++
+		}
+		s.matched = 0
+	}
+	u.gone = false
+	return inv, wrong, nil
+}
+
+// takeDir takes the inventory of a directory. It returns the number of its entries that stay.
+func (u *uploader) takeDir(ctx context.Context, dir pfs.Path, inv *inventory) (stay int, err error) {
+	var dirs, extra []pfs.Path
+	for token := ""; ; {
+		var page pfs.Page
+		err := retry.From(ctx).Do(ctx, retry.Op{}, func(ctx context.Context) (err error) {
+			page, err = u.opts.FS.List(ctx, dir, pfs.ListOptions{Token: token, Digests: true})
+			return err
+		})
+		if err != nil {
+			return 0, err
+		}
+		for _, info := range page.Entries {
+			name := dir.Join(info.Name)
+			if dir == u.opts.Dir && reserved(info.Name) {
+				stay++
+				continue
+			}
+			if info.IsDir() {
+				dirs = append(dirs, name)
+				continue
+			}
+			known, err := u.take(ctx, name, info, inv)
+			if err != nil {
+				return 0, err
+			}
+			if known {
+				stay++
+			} else {
+				extra = append(extra, name)
+			}
+		}
+		if page.Next == "" {
+			break
+		}
+		token = page.Next
+	}
+	for _, sub := range dirs {
+		n, err := u.takeDir(ctx, sub, inv)
+		if err != nil {
+			return 0, err
+		}
+		if n == 0 {
+			extra = append(extra, sub)
+		} else {
+			stay++
+		}
+	}
+	for _, name := range extra {
+		err := retry.From(ctx).Do(ctx, retry.Op{}, func(ctx context.Context) error { return u.opts.FS.Remove(ctx, name) })
+		if err != nil && !errors.Is(err, pfs.NotExist) && !errors.Is(err, pfs.NotEmpty) {
+			return 0, err
+		}
+	}
+	return stay, nil
+}
+
+// take compares one file at the store, and adds it to the inventory if it is right. It reports whether
+// there is a local file of that name.
+func (u *uploader) take(ctx context.Context, name pfs.Path, info pfs.Info, inv *inventory) (known bool, err error) {
+	rel := strings.TrimPrefix(string(name), string(u.opts.Dir)+"/")
+	k := key(rel)
+	s, known := u.states[k]
+	if !known || !s.current {
+		return known, nil
+	}
+	sum := info.Digest
+	if sum == "" && s.sum == (pfs.LeafDigest{}) {
+		// The store keeps no digests, and the file was found there by an uploader that was started again.
+		if sum, err = digest.Stored(ctx, u.opts.FS, name, digest.XXH3, nil); err != nil {
+			return true, err
+		}
+	}
+	if s.sum == (pfs.LeafDigest{}) {
+		s.sum = parseSum(sum)
+	}
+	mine := digest.XXH3 + ":" + hex.EncodeToString(s.sum[:])
+	if !info.IsRegular() || info.Size != s.size || sum != "" && sum != mine {
+		return true, nil
+	}
+	s.matched = u.pass
+	u.states[k] = s
+	inv.files++
+	inv.bytes += s.size
+	return true, inv.Add(File{Path: rel, Size: s.size, Digest: mine, Mode: uint32(s.mode)})
+}
+
+// parseSum returns the hash in an XXH3 digest; 0 if it is none.
+func parseSum(d string) (sum pfs.LeafDigest) {
+	text, ok := strings.CutPrefix(d, digest.XXH3+":")
+	if raw, err := hex.DecodeString(text); ok && err == nil && len(raw) == len(sum) {
+		copy(sum[:], raw)
+	}
+	return sum
+}
+
+// remains names what could not be uploaded because of failed, and returns the inventory of the rest.
+func (u *uploader) remains(ctx context.Context, failed error) (*inventory, error) {
+	for u.failure = failed; ; {
+		if err := u.onePass(ctx, nothing); err != nil {
+			return nil, err
+		}
+		inv, wrong, err := u.takeInventory(ctx)
+		if err != nil || wrong == 0 {
+			return inv, err
+		}
+		inv.Close()
+		if err := retry.Sleep(ctx, lookEvery); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// commit writes the manifest and then the marker.
+func (u *uploader) commit(ctx context.Context, inv *inventory) (*Marker, error) {
+	m := u.marker(inv)
+	if err := u.writeManifest(ctx, inv, m); err != nil {
+		return nil, err
+	}
+	name := u.opts.Dir.Join(m.Name)
+	err := writeRecord(ctx, u.opts.FS, name, m, true)
+	switch {
+	case errors.Is(err, pfs.Unsupported):
+		err = writeRecord(ctx, u.opts.FS, name, m, false)
+	case errors.Is(err, pfs.Exist):
+		err = nil // the answer to an earlier attempt was lost: nobody else has the claim
+	}
+	if err != nil {
+		return nil, err
+	}
+	u.unclaim(ctx)
+	return m, nil
+}
+
+// marker decides which marker the outputs get.
+func (u *uploader) marker(inv *inventory) *Marker {
+	m := &Marker{
+		Version: formatVersion, Run: u.opts.Run, Exit: u.exit, Files: inv.files, Bytes: inv.bytes, LeftOut: u.leftCount,
+		Uploader: u.id, Written: time.Now().UTC(), Name: Failed,
+	}
+	if u.exit != nil && u.exit.Code == 0 && !u.exit.Stopped {
+		m.Name = Success
+	}
+	if u.lost != "" {
+		m.Name = Incomplete
+		m.Reasons = append(m.Reasons, u.lost)
+	}
+	for _, l := range u.left {
+		if l.Lost && len(m.Reasons) < maxReasons {
+			m.Reasons = append(m.Reasons, l.Path+": "+l.Reason)
+		}
+	}
+	if u.lostCount > 0 {
+		m.Name = Incomplete
+	}
+	return m
+}
+
+// writeManifest writes the manifest, and its digest into m.
+func (u *uploader) writeManifest(ctx context.Context, inv *inventory, m *Marker) error {
+	j, err := transfer.New(transfer.Options{Origin: u.id, Pool: u.opts.Pool})
+	if err != nil {
+		return err
+	}
+	w, err := j.NewWriter(ctx, transfer.End{FS: u.opts.FS, Path: u.opts.Dir.Join(Manifest)}, transfer.WriterOptions{Algorithm: digest.XXH3})
+	if err != nil {
+		return err
+	}
+	defer w.Close(ctx)
+	to, err := newManifestWriter(w, u.opts.Run)
+	if err != nil {
+		return err
+	}
+	if err := inv.Each(to.file); err != nil {
+		return err
+	}
+	for _, l := range u.left {
+		if err := to.left(l); err != nil {
+			return err
+		}
+	}
+	if n := u.leftCount - int64(len(u.left)); n > 0 {
+		if err := to.left(LeftOut{Path: "...", Reason: "further entries that were left out and are not named here", Lost: u.lostCount > 0}); err != nil {
+			return err
+		}
+	}
+	if err := to.end(); err != nil {
+		return err
+	}
+	if _, err := w.Commit(pfs.CommitOptions{}); err != nil {
+		return err
+	}
+	m.Manifest, err = w.Digest()
+	return err
+}

@@ -1,0 +1,166 @@
+package output
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/paddlecloud/pfs/internal/job"
+	"github.com/paddlecloud/pfs/pfs"
+	"github.com/paddlecloud/pfs/pfs/retry"
+	"github.com/paddlecloud/pfs/pfs/transfer"
+)
+
+const (
+	// logEvery is how often the log file that grows is sent, for each MiB that it has. So its
+	// files are sent as a whole without much traffic.
+	logEvery = 5 * time.Second
+
+	// MaxLogs bounds the bytes of logs at the store for one worker and attempt. The oldest files are removed.
+	MaxLogs = 1 << 30
+)
+
+// LogName returns the name at the store of the nth log file of a run. Names of one directory sort by restart
+// and number.
+func LogName(restart, n int) string {
+	if restart == 0 {
+		return job.LogName(n)
+	}
+	return fmt.Sprintf("restart-%04d-%s", restart, job.LogName(n))
+}
+
+// shipLogs sends the log files of the rank until everything is sent after the end.
+func (u *uploader) shipLogs(ctx context.Context, ended <-chan struct{}) {
+	s := &logShipper{u: u, sent: map[string]int64{}}
+	for {
+		s.pass(budgeted(ctx, retry.Default), false)
+		select {
+		case <-ctx.Done():
+			return
+		case <-ended:
+		case <-time.After(time.Second):
+			continue
+		}
+		break
+	}
+	// run waits for the logs, as long as for the outputs.
+	ctx, cancel := context.WithTimeout(ctx, u.opts.Wait)
+	defer cancel()
+	for pause := 100 * time.Millisecond; !s.pass(budgeted(ctx, retry.Default), true); pause = min(2*pause, 5*time.Second) {
+		if retry.Sleep(ctx, pause) != nil {
+			return
+		}
+	}
+}
+
+// logShipper sends log files.
+type logShipper struct {
+	u    *uploader
+	made bool             // the directory
+	sent map[string]int64 // bytes of each local file that the store has
+	last time.Time        // when a growing file was sent
+}
+
+// pass sends what is new, and reports whether the store has all.
+func (s *logShipper) pass(ctx context.Context, final bool) bool {
+	names, err := filepath.Glob(filepath.Join(s.u.opts.Rank.Logs(), "*.log")) // sorted
+	if err != nil || len(names) == 0 {
+		return true
+	}
+	if !s.made {
+		if err := pfs.MkdirAll(ctx, s.u.opts.FS, s.u.opts.Logs, 0o755); err != nil {
+			return false
+		}
+		s.made = true
+	}
+	all := true
+	for i, name := range names {
+		info, err := os.Stat(name)
+		if err != nil || info.Size() == s.sent[name] {
+			continue
+		}
+		growing := i == len(names)-1 && !final
+		if growing && time.Since(s.last) < logEvery*time.Duration(1+info.Size()>>20) {
+			continue
+		}
+		n, err := s.send(ctx, name, info.Size(), growing)
+		if err != nil {
+			all = false
+			continue
+		}
+		s.sent[name] = n
+		if growing {
+			s.last = time.Now()
+		}
+	}
+	s.trim(ctx)
+	return all
+}
+
+// send sends the first size bytes of a log file; of a growing one, only whole lines.
+func (s *logShipper) send(ctx context.Context, name string, size int64, growing bool) (int64, error) {
+	f, err := os.Open(name)
+	if err != nil {
+		return 0, err
+	}
+	defer f.Close()
+	if growing {
+		tail := make([]byte, min(size, job.MaxLogText+1024))
+		if _, err := f.ReadAt(tail, size-int64(len(tail))); err != nil && err != io.EOF {
+			return 0, err
+		}
+		if size += int64(bytes.LastIndexByte(tail, '\n') + 1 - len(tail)); size == 0 {
+			return 0, nil
+		}
+	}
+	j, err := transfer.New(transfer.Options{Origin: s.u.id, Pool: s.u.opts.Pool})
+	if err != nil {
+		return 0, err
+	}
+	var n int
+	if _, err := fmt.Sscanf(filepath.Base(name), "%d.log", &n); err != nil {
+		return 0, err
+	}
+	target := transfer.End{FS: s.u.opts.FS, Path: s.u.opts.Logs.Join(LogName(s.u.opts.Run.Restart, n))}
+	_, err = j.FromReader(ctx, target, io.NewSectionReader(f, 0, size), pfs.CommitOptions{Size: size})
+	return size, err
+}
+
+// trim removes the oldest log files from the store if there are too many bytes.
+func (s *logShipper) trim(ctx context.Context) {
+	var total int64
+	for _, n := range s.sent {
+		total += n
+	}
+	if total <= MaxLogs {
+		return
+	}
+	var infos []pfs.Info
+	total = 0
+	for info, err := range pfs.Entries(ctx, s.u.opts.FS, s.u.opts.Logs, nil) {
+		if err != nil {
+			return
+		}
+		if strings.HasSuffix(info.Name, ".log") {
+			infos = append(infos, info)
+			total += info.Size
+		}
+	}
+	slices.SortFunc(infos, func(a, b pfs.Info) int { return strings.Compare(a.Name, b.Name) })
+	for _, info := range infos {
+		if total <= MaxLogs {
+			return
+		}
+		if err := s.u.opts.FS.Remove(ctx, s.u.opts.Logs.Join(info.Name)); err != nil && !errors.Is(err, pfs.NotExist) {
+			return
+		}
+		total -= info.Size
+	}
+}

@@ -1,0 +1,337 @@
+//go:build unix
+
+package output
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/paddlecloud/pfs/internal/job"
+	"github.com/paddlecloud/pfs/pfs"
+	"github.com/paddlecloud/pfs/pfs/memfs"
+	"github.com/paddlecloud/pfs/pfs/retry"
+)
+
+const (
+	dir  = pfs.Path("/pfs/dc/home/u/jobs/j/attempts/1/trainer-0")
+	logs = pfs.Path("/pfs/dc/home/u/jobs/j/logs/1/trainer-0")
+)
+
+// rig is a rank directory and a store.
+type rig struct {
+	t    *testing.T
+	opts Options
+}
+
+func newRig(t *testing.T) *rig {
+	t.Helper()
+	r := &rig{t, Options{
+		FS: memfs.New(memfs.Options{}), Dir: dir, Logs: logs, Rank: job.RankDir(t.TempDir()),
+		Run: Run{"trainer-0", 1, 0}, Wait: 10 * time.Second, Settle: time.Millisecond,
+	}}
+	if err := r.opts.Rank.Make(); err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// write writes an output.
+func (r *rig) write(name, content string) {
+	r.t.Helper()
+	name = filepath.Join(r.opts.Rank.Output(), name)
+	err := os.MkdirAll(filepath.Dir(name), 0o755)
+	if err == nil {
+		err = os.WriteFile(name, []byte(content), 0o644)
+	}
+	if err != nil {
+		r.t.Fatal(err)
+	}
+}
+
+// exit ends the entry.
+func (r *rig) exit(e job.Exit) {
+	r.t.Helper()
+	if err := r.opts.Rank.WriteExit(&e); err != nil {
+		r.t.Fatal(err)
+	}
+}
+
+// upload uploads until the end.
+func (r *rig) upload() *job.Uploaded {
+	r.t.Helper()
+	done, err := Upload(r.t.Context(), r.opts)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return done
+}
+
+// verify verifies what the store has.
+func (r *rig) verify() *Report {
+	r.t.Helper()
+	report, err := Verify(r.t.Context(), r.opts.FS, r.opts.Dir, nil)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return report
+}
+
+// want checks that the outputs have this marker and are verified.
+func (r *rig) want(marker string, files int64) *Report {
+	r.t.Helper()
+	report := r.verify()
+	if report.Marker != marker || !report.Verified || report.Files != files {
+		r.t.Errorf("want %s with %d files: %+v", marker, files, report)
+	}
+	if ok, err := pfs.Exists(r.t.Context(), r.opts.FS, r.opts.Dir.Join(uploading)); ok || err != nil {
+		r.t.Errorf("%s is left: %v, %v", uploading, ok, err)
+	}
+	return report
+}
+
+func TestMarkers(t *testing.T) {
+	for _, c := range []struct {
+		exit job.Exit
+		want string
+	}{
+		{job.Exit{}, Success},
+		{job.Exit{Code: 3}, Failed},
+		{job.Exit{Code: 137, Signal: "SIGKILL"}, Failed},
+		{job.Exit{Stopped: true}, Failed},
+	} {
+		r := newRig(t)
+		r.write("a", "one")
+		r.write("deep/er/b", "")
+		r.exit(c.exit)
+		if done := r.upload(); done.Marker != c.want || done.Files != 2 || done.Bytes != 3 {
+			t.Errorf("%+v: %+v", c.exit, done)
+		}
+		report := r.want(c.want, 2)
+		if !report.Whole() || report.Exit.Code != c.exit.Code {
+			t.Errorf("%+v", report)
+		}
+		if done := r.upload(); done.Marker != c.want {
+			t.Errorf("again: %+v", done)
+		}
+	}
+}
+
+func TestNoOutputs(t *testing.T) {
+	r := newRig(t)
+	r.exit(job.Exit{})
+	r.upload()
+	r.want(Success, 0)
+}
+
+// TestWhileItRuns checks that outputs arrive before the end, and that the store follows changes.
+func TestWhileItRuns(t *testing.T) {
+	r := newRig(t)
+	more := filepath.Join(t.TempDir(), "more")
+	r.opts.More = []string{more}
+	progress := make(chan Progress)
+	r.opts.Progress = func(p Progress) {
+		select {
+		case progress <- p:
+		case <-t.Context().Done():
+		}
+	}
+	done := make(chan *job.Uploaded, 1)
+	go func() {
+		d, err := Upload(t.Context(), r.opts)
+		if err != nil {
+			t.Error(err)
+		}
+		done <- d
+	}()
+	await := func(what string, files int64) {
+		t.Helper()
+		for p := range progress {
+			if p.Reason != "" {
+				t.Fatal(p.Reason)
+			}
+			if p.Files >= files {
+				return
+			}
+		}
+		t.Fatal(what)
+	}
+	r.write("a", "one")
+	r.write("old/b", "two")
+	await("two files", 2)
+	if got := r.verify(); got.Marker != "" || got.Reasons == nil {
+		t.Errorf("before the end: %+v", got)
+	}
+	r.write("a", "another")
+	if err := os.RemoveAll(filepath.Join(r.opts.Rank.Output(), "old")); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Mkdir(more, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(more, "c"), []byte("three"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	await("the changes", 4)
+	r.exit(job.Exit{})
+	go func() {
+		for range progress {
+		}
+	}()
+	if d := <-done; d.Marker != Success || d.Files != 2 || d.Bytes != 12 {
+		t.Errorf("%+v", d)
+	}
+	r.want(Success, 2)
+	if ok, err := pfs.Exists(t.Context(), r.opts.FS, dir.Join("old")); ok || err != nil {
+		t.Errorf("the directory that was removed is there: %v, %v", ok, err)
+	}
+	if info, err := r.opts.FS.Stat(t.Context(), dir+"/more/c"); err != nil || info.Mode.Perm() != 0o600 {
+		t.Errorf("%v, %v", info.Mode, err)
+	}
+}
+
+// TestLeftOut checks that everything that is not uploaded is named.
+func TestLeftOut(t *testing.T) {
+	r := newRig(t)
+	out := r.opts.Rank.Output()
+	r.write("a", "one")
+	if err := syscall.Mkfifo(filepath.Join(out, "pipe"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink("a", filepath.Join(out, "latest")); err != nil {
+		t.Fatal(err)
+	}
+	r.exit(job.Exit{})
+	r.upload()
+	if report := r.want(Success, 1); report.LeftOut != 2 || report.Whole() {
+		t.Errorf("%+v", report)
+	}
+	r = newRig(t)
+	out = r.opts.Rank.Output()
+	r.write("a", "one")
+	r.write("_SUCCESS", "mine")
+	if err := os.WriteFile(filepath.Join(out, "b\xff"), []byte("two"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	r.exit(job.Exit{})
+	if done := r.upload(); done.Reason == "" {
+		t.Errorf("%+v", done)
+	}
+	if report := r.want(Incomplete, 1); report.LeftOut != 2 || len(report.Reasons) != 2 {
+		t.Errorf("%+v", report)
+	}
+}
+
+func TestNoExitRecord(t *testing.T) {
+	r := newRig(t)
+	r.write("a", "one")
+	r.opts.Lost = func(context.Context) string { return "the launcher is gone" }
+	if done := r.upload(); done.Marker != Incomplete || done.Reason != "the launcher is gone" {
+		t.Errorf("%+v", done)
+	}
+	r.want(Incomplete, 1)
+}
+
+// TestTwoUploaders checks that the second uploader of a run is refused, while the first works and afterwards.
+func TestTwoUploaders(t *testing.T) {
+	r := newRig(t)
+	r.write("a", "one")
+	other := newRig(t)
+	other.opts.FS = r.opts.FS
+	other.write("b", "two")
+	other.exit(job.Exit{})
+	u := &uploader{opts: r.opts, id: pfs.NewID()}
+	if _, err := u.claim(budgeted(t.Context(), retry.Never)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Upload(t.Context(), other.opts); pfs.KindOf(err) != pfs.Conflict {
+		t.Errorf("while another one works: %v", err)
+	}
+	u.unclaim(t.Context())
+	r.exit(job.Exit{})
+	r.upload()
+	if _, err := Upload(t.Context(), other.opts); pfs.KindOf(err) != pfs.Conflict || !strings.Contains(err.Error(), Success) {
+		t.Errorf("afterwards: %v", err)
+	}
+	r.want(Success, 1)
+}
+
+// TestVerifyFindsDamage checks each kind of damage.
+func TestVerifyFindsDamage(t *testing.T) {
+	for what, damage := range map[string]func(r *rig) error{
+		"missing":  func(r *rig) error { return r.opts.FS.Remove(t.Context(), dir.Join("a")) },
+		"shorter":  func(r *rig) error { return put(r, "a", "on") },
+		"changed":  func(r *rig) error { return put(r, "a", "eno") },
+		"manifest": func(r *rig) error { return put(r, Manifest, "{}\n") },
+		"no manifest": func(r *rig) error {
+			return r.opts.FS.Remove(t.Context(), dir.Join(Manifest))
+		},
+	} {
+		r := newRig(t)
+		r.write("a", "one")
+		r.exit(job.Exit{})
+		r.upload()
+		if err := damage(r); err != nil {
+			t.Fatal(err)
+		}
+		if report := r.verify(); report.Verified || report.Wrong != 1 || report.Whole() {
+			t.Errorf("%s: %+v", what, report)
+		}
+	}
+}
+
+func put(r *rig, name, content string) error {
+	return pfs.WriteBatch(r.t.Context(), r.opts.FS, []pfs.BatchEntry{{Path: dir.Join(name), Data: []byte(content)}})[0]
+}
+
+func TestCommitAttempt(t *testing.T) {
+	r := newRig(t)
+	for i, code := range []int{0, 1} {
+		rank := newRig(t)
+		rank.opts.FS, rank.opts.Dir = r.opts.FS, dir.Parent().Join(fmt.Sprint("trainer-", i))
+		rank.exit(job.Exit{Code: code})
+		rank.upload()
+	}
+	attempt := dir.Parent()
+	if err := CommitAttempt(t.Context(), r.opts.FS, attempt, 2); pfs.KindOf(err) != pfs.NotExist || !strings.Contains(err.Error(), "trainer-1") {
+		t.Errorf("with a failed trainer: %v", err)
+	}
+	rank := newRig(t)
+	rank.opts.FS, rank.opts.Dir, rank.opts.Run.Restart = r.opts.FS, RestartDir(attempt.Join("trainer-1"), 10), 10
+	rank.exit(job.Exit{})
+	rank.upload()
+	if err := CommitAttempt(t.Context(), r.opts.FS, attempt, 2); err != nil {
+		t.Error(err)
+	}
+	if ok, err := Committed(t.Context(), r.opts.FS, attempt); !ok || err != nil {
+		t.Errorf("%v, %v", ok, err)
+	}
+	runs, err := Runs(t.Context(), r.opts.FS, attempt)
+	if err != nil || len(runs) != 3 || runs[2].Base() != "10" {
+		t.Errorf("%v, %v", runs, err)
+	}
+}
+
+func TestLogs(t *testing.T) {
+	r := newRig(t)
+	line := string(job.LogLine{Time: time.Unix(1, 0), Stream: job.Stdout, Text: []byte("hello")}.Append(nil))
+	for n, content := range map[int]string{1: line, 2: line + line + "half"} {
+		if err := os.WriteFile(filepath.Join(r.opts.Rank.Logs(), job.LogName(n)), []byte(content), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	r.opts.Run.Restart = 3
+	r.exit(job.Exit{})
+	r.upload()
+	if info, err := r.opts.FS.Stat(t.Context(), logs.Join(LogName(3, 2))); err != nil || info.Size != int64(2*len(line)+4) {
+		t.Errorf("%+v, %v", info, err)
+	}
+	if ok, err := pfs.Exists(t.Context(), r.opts.FS, logs.Join(LogName(3, 1))); !ok || err != nil {
+		t.Errorf("%v, %v", ok, err)
+	}
+}

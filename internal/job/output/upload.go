@@ -1,0 +1,342 @@
+package output
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/paddlecloud/pfs/internal/job"
+	"github.com/paddlecloud/pfs/pfs"
+	"github.com/paddlecloud/pfs/pfs/retry"
+	"github.com/paddlecloud/pfs/pfs/transfer"
+)
+
+// Defaults of Options.
+const (
+	DefaultSettle = 3 * time.Second
+	DefaultMemory = 24 << 20
+)
+
+const (
+	// shortest is the least time between two passes. A pass that takes long is followed by a pause
+	// of pauseFactor times that, so that an idle uploader needs little of a processor.
+	shortest    = time.Second
+	pauseFactor = 30
+
+	// lookEvery is how often Upload looks for the exit record.
+	lookEvery = 100 * time.Millisecond
+
+	// patience is how long after the exit an error is retried that time alone does not cure.
+	patience = time.Minute
+
+	// maxLeftOut bounds the entries in memory that were left out; the others are only counted.
+	maxLeftOut = 10_000
+
+	// maxReasons bounds the reasons in a marker.
+	maxReasons = 10
+)
+
+// Options say what to upload, and where to.
+type Options struct {
+	FS   pfs.FileSystem // the store, or a service
+	Dir  pfs.Path       // for the outputs: RestartDir(job.OutputDir(...), restart)
+	Logs pfs.Path       // for the logs: job.LogDir(...)
+
+	Rank job.RankDir // has outputs, logs and the exit record
+	More []string    // further local directories: job.Spec.Outputs
+	Run  Run
+
+	// Wait is the longest time from the exit record to the marker: job.Spec.UploadWait.
+	Wait time.Duration
+
+	// Settle is how long a file must stay unchanged before it is uploaded while the job runs.
+	// 0 means DefaultSettle.
+	Settle time.Duration
+
+	// Lost, if not nil, is called now and then while there is no exit record. It returns why there
+	// will never be one, or "".
+	Lost func(ctx context.Context) string
+
+	// Pool is memory for content, which uploaders may share. nil means one of DefaultMemory.
+	Pool *transfer.Pool
+
+	// Progress, if not nil, is called after each pass.
+	Progress func(Progress)
+}
+
+// Progress is the work of an uploader so far.
+type Progress struct {
+	Files, Bytes int64         // sent
+	Pending      int64         // bytes that are not at the store yet
+	Busy         time.Duration // time spent sending
+	Reason       string        // the error of the last pass, or ""
+}
+
+// Upload uploads the outputs and the logs of one run of a rank until the entry has ended and its
+// outputs are committed. Then it writes the acknowledgement (job.Uploaded) to the rank directory, and
+// returns it.
+//
+// Upload may be killed at any moment and called again. An error means that there is no acknowledgement:
+// Conflict if another uploader has the outputs, otherwise the end of ctx.
+func Upload(ctx context.Context, opts Options) (*job.Uploaded, error) {
+	if done, err := opts.Rank.ReadUploaded(); done != nil || err != nil {
+		return done, err
+	}
+	if opts.Settle == 0 {
+		opts.Settle = DefaultSettle
+	}
+	if opts.Pool == nil {
+		opts.Pool = transfer.NewPool(DefaultMemory)
+	}
+	if err := CheckDirs(opts.More); err != nil {
+		return nil, err
+	}
+	id, err := uploaderID(opts.Rank)
+	if err != nil {
+		return nil, err
+	}
+	alone, err := os.OpenFile(filepath.Join(opts.Rank.Run(), "uploader.lock"), os.O_CREATE|os.O_RDWR, 0o644)
+	if err != nil {
+		return nil, err
+	}
+	defer alone.Close()
+	if ok, err := lock(alone); err != nil {
+		return nil, err
+	} else if !ok {
+		return nil, pfs.Errorf("output.Upload", opts.Dir, pfs.Conflict, "another process of this machine uploads %s", opts.Rank)
+	}
+	u := &uploader{opts: opts, id: id, states: map[pfs.LeafDigest]state{}}
+	return u.run(ctx)
+}
+
+// CheckDirs checks the further output directories of a job.
+func CheckDirs(dirs []string) error {
+	seen := map[string]string{}
+	for _, dir := range dirs {
+		base := filepath.Base(dir)
+		other, twice := seen[base]
+		seen[base] = dir
+		reason := ""
+		switch {
+		case !filepath.IsAbs(dir):
+			reason = "it must be an absolute path"
+		case pfs.CheckName(base) != "":
+			reason = pfs.CheckName(base)
+		case reserved(base) || base == string(filepath.Separator):
+			reason = "its last element cannot be used for outputs"
+		case twice:
+			reason = fmt.Sprintf("its last element is that of %q, too, and the outputs of both would have the same names", other)
+		}
+		if reason != "" {
+			return pfs.Errorf("output.CheckDirs", "", pfs.Invalid, "output directory %q: %s", dir, reason)
+		}
+	}
+	return nil
+}
+
+// uploader is the work of Upload. Only shipLogs runs beside run.
+type uploader struct {
+	opts Options
+	id   string
+
+	ours    bool // the directory is claimed
+	resumed bool // it has files of an earlier uploader, which no pass has found yet
+
+	exit *job.Exit // nil until the entry has ended; see lost
+	lost string    // why there will be no exit record
+
+	states map[pfs.LeafDigest]state // by the digest of the path below opts.Dir
+	pass   uint32                   // number of the pass
+	gone   bool                     // files at the store may have no local file any more
+
+	reasons   map[pfs.LeafDigest]string // why files were not sent, some of them
+	left      []LeftOut
+	leftCount int64
+	lostCount int64 // of these, with content
+
+	pending  int64 // bytes of files that are not uploaded
+	progress Progress
+	failure  error // of the last pass, the first one
+}
+
+// run uploads until the end.
+func (u *uploader) run(ctx context.Context) (*job.Uploaded, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	ended := make(chan struct{})
+	var work sync.WaitGroup
+	defer work.Wait()
+	defer cancel()
+	work.Go(func() { u.awaitExit(ctx, ended) })
+	work.Go(func() { u.shipLogs(ctx, ended) })
+	for {
+		began := time.Now()
+		busy := u.progress.Busy
+		done, err := u.try(budgeted(ctx, retry.Default))
+		if done != nil || err != nil {
+			return done, err
+		}
+		scanned := time.Since(began) - (u.progress.Busy - busy)
+		select {
+		case <-ctx.Done():
+			return nil, pfs.E("output.Upload", u.opts.Dir, pfs.Canceled, ctx.Err())
+		case <-ended:
+			return u.finish(ctx)
+		case <-time.After(max(shortest, pauseFactor*scanned)):
+		}
+	}
+}
+
+// awaitExit closes ended when there is an exit record, or never will be one.
+func (u *uploader) awaitExit(ctx context.Context, ended chan<- struct{}) {
+	looked := time.Now()
+	for ctx.Err() == nil {
+		exit, err := u.opts.Rank.ReadExit()
+		switch {
+		case err != nil:
+			u.lost = "the exit record is damaged: " + err.Error()
+		case exit != nil:
+			u.exit = exit
+		case u.opts.Lost != nil && time.Since(looked) >= 2*time.Second:
+			u.lost = u.opts.Lost(ctx)
+			looked = time.Now()
+		}
+		if u.exit != nil || u.lost != "" {
+			close(ended)
+			return
+		}
+		_ = retry.Sleep(ctx, lookEvery)
+	}
+}
+
+// try is a pass while the job runs. Its failures are left to the next pass, except Conflict.
+func (u *uploader) try(ctx context.Context) (*job.Uploaded, error) {
+	m, err := u.begin(ctx)
+	if errors.Is(err, pfs.Conflict) {
+		return nil, err
+	}
+	if m != nil {
+		return u.acknowledge(m)
+	}
+	if err == nil {
+		err = u.sync(ctx, stable)
+	}
+	u.tell(err)
+	return nil, nil
+}
+
+// sync is a pass, and removes files from the store that are gone.
+func (u *uploader) sync(ctx context.Context, h how) error {
+	err := u.onePass(ctx, h)
+	if err == nil {
+		u.resumed = false
+	}
+	if u.gone {
+		inv, _, inverr := u.takeInventory(ctx)
+		if inverr == nil {
+			inv.Close()
+		} else if err == nil {
+			err = inverr
+		}
+	}
+	return err
+}
+
+// begin claims the directory, once. It returns the marker if the work was done already.
+func (u *uploader) begin(ctx context.Context) (*Marker, error) {
+	if u.ours {
+		return nil, nil
+	}
+	m, err := u.claim(ctx)
+	u.ours = err == nil
+	return m, err
+}
+
+// tell reports the progress after a pass that ended with err.
+func (u *uploader) tell(err error) {
+	u.failure = err
+	u.progress.Pending = u.pending
+	u.progress.Reason = ""
+	if err != nil {
+		u.progress.Reason = err.Error()
+	}
+	if u.opts.Progress != nil {
+		u.opts.Progress(u.progress)
+	}
+}
+
+// finish uploads the rest after the end of the entry, and commits.
+func (u *uploader) finish(ctx context.Context) (*job.Uploaded, error) {
+	deadline := time.Now().Add(u.opts.Wait)
+	ctx, cancel := context.WithDeadline(ctx, deadline)
+	defer cancel()
+	// Some of the time is for the manifest and the marker.
+	reserve := min(u.opts.Wait/10, 30*time.Second)
+	copying, stop := context.WithDeadline(budgeted(ctx, retry.Policy{Total: max(u.opts.Wait, time.Second)}), deadline.Add(-reserve))
+	defer stop()
+	inv, m, err := u.rest(copying)
+	if err != nil && !u.ours && errors.Is(err, pfs.Conflict) {
+		return nil, err
+	}
+	ctx = budgeted(ctx, retry.Policy{Total: max(reserve, time.Second)})
+	if err != nil && u.ours {
+		inv, err = u.remains(ctx, err)
+	}
+	if err == nil && m == nil {
+		defer inv.Close()
+		m, err = u.commit(ctx, inv)
+	}
+	if err != nil {
+		err = fmt.Errorf("there is no marker, so the outputs count as incomplete: %w", err)
+		u.tell(err)
+		done := &job.Uploaded{Reason: err.Error()}
+		return done, u.opts.Rank.WriteUploaded(done)
+	}
+	return u.acknowledge(m)
+}
+
+// rest repeats passes until everything is at the store, the time is over, or nothing helps. It returns the
+// inventory, or the marker if the work was done already.
+func (u *uploader) rest(ctx context.Context) (*inventory, *Marker, error) {
+	hopeless := time.Now().Add(patience)
+	for pause := 100 * time.Millisecond; ; pause = min(2*pause, 5*time.Second) {
+		before := u.progress.Files
+		m, err := u.begin(ctx)
+		if m != nil || errors.Is(err, pfs.Conflict) {
+			return nil, m, err
+		}
+		if err == nil {
+			err = u.sync(ctx, everything)
+		}
+		if err == nil && u.progress.Files == before {
+			var inv *inventory
+			var wrong int
+			if inv, wrong, err = u.takeInventory(ctx); err == nil {
+				if u.tell(nil); wrong == 0 {
+					return inv, nil, nil
+				}
+				inv.Close()
+			}
+		}
+		if u.tell(err); err == nil {
+			continue
+		}
+		late := time.Now().After(hopeless) && !pfs.KindOf(err).Temporary()
+		if late || retry.Sleep(ctx, pause) != nil {
+			return nil, nil, err
+		}
+	}
+}
+
+// acknowledge tells the launcher that the work is done.
+func (u *uploader) acknowledge(m *Marker) (*job.Uploaded, error) {
+	done := &job.Uploaded{Marker: m.Name, Files: m.Files, Bytes: m.Bytes}
+	if m.Name == Incomplete && len(m.Reasons) > 0 {
+		done.Reason = m.Reasons[0]
+	}
+	return done, u.opts.Rank.WriteUploaded(done)
+}
