@@ -207,3 +207,26 @@ func TestOtherUser(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestPageCache: what is read from the disk for a mount, which keeps it, does not fill the page cache twice.
+func TestPageCache(t *testing.T) {
+	s, data := newStore(t)
+	c := newCache(t, s, nil)
+	f := open(t, c, "/f")
+	defer f.Close()
+	for range 2 {
+		readAll(t, f, data)
+		waitIdle(c)
+	}
+	local := f.Local()
+	if done, err := readUncached(local, make([]byte, 1), 0); err != nil || !done {
+		t.Skipf("this system cannot do that: %v", err)
+	}
+	var pages unix.Cachestat_t
+	if err := unix.Cachestat(uint(local.Fd()), &unix.CachestatRange{}, &pages, 0); err != nil {
+		t.Skip(err)
+	}
+	if got := int64(pages.Cache) * int64(os.Getpagesize()); got > blockSize { // the last block is not written directly
+		t.Errorf("%d of %d bytes are in the page cache", got, len(data))
+	}
+}

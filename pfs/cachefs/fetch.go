@@ -190,7 +190,7 @@ func (e *entry) need(ctx context.Context, b int64, p []byte, off int64) (bool, e
 	for range 4 {
 		f := e.want(ctx, b, demand)
 		if f == nil {
-			_, err := e.disk.data.ReadAt(p, off)
+			err := e.disk.read(p, off)
 			if err != nil {
 				e.lose(b)
 				e.dir.fail(err)

@@ -221,6 +221,18 @@ func (k *disk) sum(b int64) (sum pfs.LeafDigest, err error) {
 	return sum, err
 }
 
+// read fills p with content. The reader of a large file keeps it in memory, or reads the file itself the next time, with
+// larger pages: so the system need not keep it here.
+func (k *disk) read(p []byte, off int64) error {
+	if len(k.sums) > 1 {
+		if done, err := readUncached(k.data, p, off); done {
+			return err
+		}
+	}
+	_, err := k.data.ReadAt(p, off)
+	return err
+}
+
 // fill writes a block and then its checksum.
 func (k *disk) fill(b int64, p []byte, sum pfs.LeafDigest) error {
 	// A large file would fill the page cache twice, and wait for its dirty pages.

@@ -2,6 +2,7 @@ package cachefs
 
 import (
 	"fmt"
+	"io"
 	"os"
 	"syscall"
 	"time"
@@ -76,6 +77,24 @@ func writeDirect(f *os.File, p []byte, off int64) error {
 	defer direct.Close()
 	_, err = direct.WriteAt(p, off)
 	return err
+}
+
+// readUncached reads without keeping what it reads in the page cache. It returns false where the system cannot do that,
+// which Linux can since 6.14 on most file systems.
+func readUncached(f *os.File, p []byte, off int64) (bool, error) {
+	for len(p) > 0 {
+		n, err := unix.Preadv2(int(f.Fd()), [][]byte{p}, off, unix.RWF_DONTCACHE)
+		switch {
+		case err == unix.EINTR:
+			continue
+		case err == nil && n == 0:
+			return true, io.ErrUnexpectedEOF
+		case err != nil:
+			return err != unix.EOPNOTSUPP && err != unix.EINVAL, err
+		}
+		p, off = p[n:], off+int64(n)
+	}
+	return true, nil
 }
 
 // blocksOf returns the bytes that a file takes on the disk.
