@@ -8,8 +8,8 @@ import (
 
 // The optional capabilities are interfaces of one method that a FileSystem may implement. Call
 // the function below each, which asserts it; those of TreeRemover and UsageReporter, which have
-// a fallback, are in tree.go. BatchReader is in readbatch.go, BatchCopier in copybatch.go. To
-// answer Unsupported is the same as not to implement a capability.
+// a fallback, are in tree.go. BatchReader, RangeReader and BatchCopier have files of their
+// own. To answer Unsupported is the same as not to implement a capability.
 
 // Symlinker makes symbolic links.
 type Symlinker interface {

@@ -76,8 +76,8 @@
 // [LeafDigester] and [BatchCopier] have no function; callers assert them.
 //
 // A decorator implements all capabilities and answers Unsupported where the file system below
-// does: having the method promises nothing. The exceptions are [BatchReader] and [BatchCopier],
-// which are for clients, and those of owner.go, which only stores have.
+// does: having the method promises nothing. The exceptions are [BatchReader], [RangeReader] and
+// [BatchCopier], which are for clients, and those of owner.go, which only stores have.
 //
 // # Files
 //
@@ -85,6 +85,7 @@
 //	handle, attr                     open files that are changed in place; attributes, links, special files
 //	capability, capabilities, owner  what only some stores can do, and how a store reports it
 //	readbatch, copybatch             many small files at once
+//	readranges                       many ranges of files at once
 //	layer, layerfile, layerstaged,   decorators: every operation passes one function
 //	layerbatch, mux
 //	tree, glob, globpattern, stream  walks, patterns, readers and writers over any FileSystem

@@ -36,17 +36,25 @@ func ReadBatch(ctx context.Context, fsys FileSystem, files []BatchFile) (errs []
 		return c.ReadBatch(ctx, files)
 	}
 	errs = make([]error, len(files))
+	each("pfs.ReadBatch", len(files), func(i int) Path { return files[i].Path },
+		func(i int) error { return readWhole(ctx, fsys, &files[i]) },
+		func(i int, err error) { errs[i] = err })
+	return errs
+}
+
+// each calls read for each of n items of a batch, readers at a time, and result with its error.
+func each(op string, n int, name func(i int) Path, read func(i int) error, result func(i int, err error)) {
 	var next, vain atomic.Int64
 	var work sync.WaitGroup
-	for range min(readers, len(files)) {
+	for range min(readers, n) {
 		work.Go(func() {
-			for i := next.Add(1) - 1; i < int64(len(files)); i = next.Add(1) - 1 {
+			for i := int(next.Add(1) - 1); i < n; i = int(next.Add(1) - 1) {
 				if n := vain.Load(); n >= readers {
-					errs[i] = Errorf("pfs.ReadBatch", files[i].Path, Unavailable, "not tried, because %d others could not be reached", n)
+					result(i, Errorf(op, name(i), Unavailable, "not tried, because %d others could not be reached", n))
 					continue
 				}
-				errs[i] = Guard("pfs.ReadBatch", files[i].Path, func() error { return readWhole(ctx, fsys, &files[i]) })
-				if temporary(errs[i]) {
+				err := Guard(op, name(i), func() error { return read(i) })
+				if result(i, err); temporary(err) {
 					vain.Add(1)
 				} else {
 					vain.Store(0)
@@ -55,7 +63,6 @@ func ReadBatch(ctx context.Context, fsys FileSystem, files []BatchFile) (errs []
 		})
 	}
 	work.Wait()
-	return errs
 }
 
 // readWhole reads one file of a batch with the core operations.

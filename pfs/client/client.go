@@ -76,6 +76,7 @@ var (
 	_ pfs.Digester         = (*Client)(nil)
 	_ pfs.BatchWriter      = (*Client)(nil)
 	_ pfs.BatchReader      = (*Client)(nil)
+	_ pfs.RangeReader      = (*Client)(nil)
 	_ pfs.Sweeper          = (*Client)(nil)
 	_ pfs.AccessChecker    = (*Client)(nil)
 	_ pfs.AttrSetter       = (*Client)(nil)

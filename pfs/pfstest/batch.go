@@ -184,6 +184,67 @@ var batchPromises = []promise{
 		}
 		e.wantRead(files, content)
 	}},
+	{says: "ReadRanges reads many ranges of many files, of the versions that are asked for", check: func(e *env) {
+		content := map[pfs.Path][]byte{"/a": Pattern(1, 70_000), "/b": Pattern(2, 5000), "/empty": {}, "/large": Pattern(3, 2*pfs.ChunkSize+5)}
+		for name, data := range content {
+			WriteFile(e, e.fs, name, data)
+		}
+		whole := pfs.Range{Path: "/large", Data: make([]byte, 2*pfs.ChunkSize+100)} // more than a request holds
+		ranges := []pfs.Range{whole, {Path: "/empty", Data: make([]byte, 1)}, {Path: "/b", Off: 6000, Data: make([]byte, 1)}, {Path: "/a"}}
+		for i := range 2500 {
+			name := []pfs.Path{"/a", "/b"}[i%2]
+			ranges = append(ranges, pfs.Range{Path: name, Version: MustStat(e, e.fs, name).Version, Off: int64(i * 7919 % 4990), Data: make([]byte, 1+i%20)})
+		}
+		asked := slices.Clone(ranges)
+		for i, err := range pfs.ReadRanges(e.ctx, e.fs, ranges) {
+			e.ok(err)
+			data := content[asked[i].Path]
+			from := min(asked[i].Off, int64(len(data)))
+			want := data[from:min(from+int64(len(asked[i].Data)), int64(len(data)))]
+			if !bytes.Equal(ranges[i].Data, want) {
+				e.Fatalf("range %d, %d bytes of %s at %d: other bytes than were written", i, len(asked[i].Data), asked[i].Path, asked[i].Off)
+			}
+		}
+		if errs := pfs.ReadRanges(e.ctx, e.fs, nil); len(errs) != 0 {
+			e.Errorf("%d errors for no range", len(errs))
+		}
+	}},
+	{says: "ReadRanges returns an error for each range that it cannot read", check: func(e *env) {
+		MustMkdir(e, e.fs, "/d")
+		WriteFile(e, e.fs, "/f", []byte("abc"))
+		WriteFile(e, e.fs, "/gone", []byte("abc"))
+		before, gone := MustStat(e, e.fs, "/f").Version, MustStat(e, e.fs, "/gone").Version
+		e.ok(e.fs.Remove(e.ctx, "/gone"))
+		WriteFile(e, e.fs, "/f", []byte("ABCD"))
+		tests := []struct {
+			name    pfs.Path
+			version string
+			off     int64
+			want    error
+		}{
+			{"/f", "", 1, nil},
+			{"/f", before, 1, pfs.Conflict},
+			{"/gone", gone, 0, pfs.Conflict},
+			{"/gone", "", 0, pfs.NotExist},
+			{"/d", "", 0, pfs.IsDir},
+			{"no path", "", 0, pfs.Invalid},
+			{"/f", "", -1, pfs.Invalid},
+			{"/f", MustStat(e, e.fs, "/f").Version, 1, nil},
+		}
+		ranges := make([]pfs.Range, len(tests))
+		for i, tt := range tests {
+			ranges[i] = pfs.Range{Path: tt.name, Version: tt.version, Off: tt.off, Data: make([]byte, 2)}
+		}
+		for i, err := range pfs.ReadRanges(e.ctx, e.fs, ranges) {
+			tt := tests[i]
+			if !errors.Is(err, tt.want) {
+				e.Errorf("%s at %d: %v, want %v", tt.name, tt.off, err, tt.want)
+			}
+			if tt.want == nil && string(ranges[i].Data) != "BC" {
+				e.Errorf("%s: read %q", tt.name, ranges[i].Data)
+			}
+		}
+	}},
 }
 
 // batch makes the entries and fails if one of them fails.

@@ -122,6 +122,8 @@ var operations = []operation{
 			}
 			return err
 		}},
+	{name: "ReadRanges", needsName: true, needsFile: true, opens: true,
+		do: func(o on) error { return pfs.ReadRanges(o.ctx, o.fs, []pfs.Range{{Path: o.path}})[0] }},
 	{name: "LocateBlocks", gap: NoBlockLocations, needsName: true, needsFile: true, opens: true,
 		do: func(o on) error { return errOf(pfs.LocateBlocks(o.ctx, o.fs, o.path, 0, 1)) }},
 	{name: "Sweep", gap: NoSweep, opens: true,

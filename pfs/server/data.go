@@ -90,7 +90,6 @@ func hold(ctx context.Context, w http.ResponseWriter) (release func()) {
 
 // openData opens the file or upload of a requested chunk.
 func (s *Server) openData(ctx context.Context, r *request, q query, name pfs.Path) (pfs.File, error) {
-	const op = "server.openData"
 	if q.id != "" {
 		u, err := s.upload(ctx, r, q.path, q.id)
 		if err != nil {
@@ -104,15 +103,9 @@ func (s *Server) openData(ctx context.Context, r *request, q query, name pfs.Pat
 	if f := s.keptFile(ctx, r, q, name); f != nil {
 		return f, nil
 	}
-	f, err := r.tree.Open(ctx, name)
-	switch {
-	case q.version != "" && errors.Is(err, pfs.NotExist):
-		return nil, pfs.Errorf(op, name, pfs.Conflict, "the file was removed while it was read")
-	case err != nil:
+	f, err := pfs.OpenVersion(ctx, r.tree, name, q.version)
+	if err != nil {
 		return nil, err
-	case q.version != "" && q.version != f.Info().Version:
-		f.Close()
-		return nil, pfs.Errorf(op, name, pfs.Conflict, "the file was replaced while it was read")
 	}
 	return &openFile{kept: kept[fileKey]{key: r.fileKey(name, f.Info().Version, 0)}, File: f, files: s.files}, nil
 }

@@ -28,6 +28,9 @@ func (e BatchEntry) EncodedBound() int { return entryOverhead + len(e.Path) + le
 // EncodedBound is an upper bound of the encoded length of f.
 func (f ReadFile) EncodedBound() int { return entryOverhead + len(f.Path) }
 
+// EncodedBound is an upper bound of the encoded length of r.
+func (r ReadRange) EncodedBound() int { return entryOverhead + len(r.Path) + len(r.Version) }
+
 // EncodedBound is an upper bound of the encoded length of f.
 func (f CopyFile) EncodedBound() int { return entryOverhead + len(f.Source) + len(f.Target) }
 

@@ -26,6 +26,7 @@ func TestEncodedBound(t *testing.T) {
 		info, Info{}, page, ListReply{},
 		BatchEntry{Path: long, Mode: math.MaxUint32, Time: &when, Size: math.MinInt64, Digest: long, NoReplace: true},
 		ReadFile{Path: long, Size: math.MinInt64},
+		ReadRange{Path: long, Version: long, Off: math.MinInt64, Size: math.MinInt64},
 		CopyFile{Source: long, Target: long, Size: math.MinInt64, NoReplace: true, NewTime: true},
 	} {
 		if got, bound := len(Encode(m)), m.EncodedBound(); got > bound {

@@ -170,6 +170,11 @@
 // the contents of the files without an error in order, each followed by its checksum. A file
 // whose length differs from the request has the error conflict.
 //
+// Instead of files the request may list ranges of files, also many of one file. They are answered
+// in the same order; a range is shorter than requested only at the end of its file. One with a
+// version has the error conflict if the file's Info.Version differs, or the file is gone. A service
+// that does not know ranges answers none; the client then reads them with GET /v1/data.
+//
 //	POST /v1/copy-batch
 //
 // body: a 4-byte length and a CopyBatchRequest message of that many bytes, within the same

@@ -347,9 +347,10 @@ type CopyFile struct {
 	NewTime   bool   `msgpack:"new_time"`
 }
 
-// ReadRequest lists the small files to read.
+// ReadRequest lists the small files, or the ranges of files, to read.
 type ReadRequest struct {
-	Files []ReadFile `msgpack:"files"`
+	Files  []ReadFile  `msgpack:"files"`
+	Ranges []ReadRange `msgpack:"ranges,omitempty"`
 }
 
 // ReadFile is a file and its expected length.
@@ -358,15 +359,30 @@ type ReadFile struct {
 	Size int64  `msgpack:"size"`
 }
 
-// ReadReply describes the files in order; the contents of those without an error follow the
-// message.
+// ReadRange is a pfs.Range. It is shorter than Size only at the end of the file.
+type ReadRange struct {
+	Path    string `msgpack:"path"`
+	Version string `msgpack:"version,omitempty"`
+	Off     int64  `msgpack:"off"`
+	Size    int64  `msgpack:"size"`
+}
+
+// ReadReply describes the files or ranges in order; the contents of those without an error follow
+// the message.
 type ReadReply struct {
-	Files []ReadResult `msgpack:"files"`
+	Files  []ReadResult  `msgpack:"files"`
+	Ranges []RangeResult `msgpack:"ranges,omitempty"`
 }
 
 // ReadResult is one file of a ReadReply.
 type ReadResult struct {
 	Info  Info   `msgpack:"info"`
+	Error *Error `msgpack:"error"`
+}
+
+// RangeResult is one range of a ReadReply.
+type RangeResult struct {
+	Size  Size   `msgpack:"size"` // of the bytes that follow
 	Error *Error `msgpack:"error"`
 }
 
