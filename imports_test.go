@@ -54,10 +54,11 @@ var allowed = map[string][]string{
 	"fuse/broker": {"pfs", "fuse"},
 
 	// Jobs. Engines never import each other.
-	"internal/job":        {"pfs"},
-	"internal/job/launch": {"internal/job", "pfs"},
-	"internal/job/submit": {"pfs", "pfs/transfer", "internal/job"},
-	"internal/job/output": {"pfs", "pfs/digest", "pfs/localfs", "pfs/retry", "pfs/transfer", "internal/job", "internal/sorter"},
+	"internal/job":            {"pfs"},
+	"internal/job/launch":     {"internal/job", "pfs"},
+	"internal/job/submit":     {"pfs", "pfs/transfer", "internal/job"},
+	"internal/job/output":     {"pfs", "pfs/digest", "pfs/localfs", "pfs/retry", "pfs/transfer", "internal/job", "internal/sorter"},
+	"internal/job/kubernetes": {"pfs", "pfs/retry", "internal/job"},
 
 	// For tests only: a proxy that corrupts traffic, and real clusters.
 	"internal/relay":   {},
@@ -133,6 +134,9 @@ var modules = map[string][]string{
 	"github.com/container-storage-interface/spec": {"cmd/pfs-agent/csi"},
 	"google.golang.org/grpc":                      {"cmd/pfs-agent/csi"},
 	"k8s.io/kubelet":                              {"cmd/pfs-agent/csi"},
+	"k8s.io/api":                                  {"internal/job/kubernetes"},
+	"k8s.io/apimachinery":                         {"internal/job/kubernetes"},
+	"k8s.io/client-go":                            {"internal/job/kubernetes"},
 
 	"github.com/rogpeppe/go-internal": {"cmd/internal/config"},
 	"github.com/urfave/cli/v2": {"cmd/internal/cliargs", "cmd/pfsd", "cmd/pfs-agent",

@@ -28,7 +28,7 @@ func commands(a *app.App) *cli.App {
 		Flags:       a.ProgramFlags(),
 	}
 	program.Commands = []*cli.Command{
-		mounting.Mount(a, metrics), mounting.Broker(a, metrics), mounting.Status(a), mounting.Flush(a), mounting.Umount(a), mounting.Upgrade(a), plugin(a), mounting.Warm(a), mounting.Bench(a),
+		mounting.Mount(a, metrics), mounting.Broker(a, metrics), mounting.Status(a), mounting.Flush(a), mounting.Umount(a), mounting.Upgrade(a), plugin(a), install(a), mounting.Warm(a), mounting.Bench(a),
 		app.Completion(a, "Prints a shell script that completes subcommands and flags.", a.Program),
 		app.Help(a, program), app.Version(a), app.Candidates(a, program, known(program)),
 	}

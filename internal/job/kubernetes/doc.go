@@ -1,0 +1,16 @@
+// Package kubernetes is the engine that runs jobs on a Kubernetes cluster.
+//
+// A job is a ConfigMap with its Spec and its state, and a Secret, a Service and one StatefulSet and one Job for each
+// attempt, all in a namespace of the user. So any replica of pfsd, at any time, can go on with it.
+//
+// # Files
+//
+//	config, objects       the options, and the objects for a Spec: a pure function
+//	client                the API server: requests, retries, error Kinds
+//	engine, submit        the engine; what a submission checks and creates
+//	compare               what a webhook took away
+//	quota                 the quotas of a namespace, and what a job needs
+//	state, reason         what became of a job, and why
+//	reconcile             attempts, tokens, records, and the removal of what is over
+//	kill, logs, registry  the other methods of the engine
+package kubernetes

@@ -1,0 +1,189 @@
+package kubernetes
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/paddlecloud/pfs/internal/job"
+	"github.com/paddlecloud/pfs/pfs"
+	"github.com/paddlecloud/pfs/pfs/retry"
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// poll is how often the engine looks while it waits for the end of something.
+const poll = 500 * time.Millisecond
+
+// Kill ends a job: its programs are asked to end, and upload their outputs. It returns when all its objects except its
+// state are gone. When ctx ends earlier, the service goes on with it.
+func (e *Engine) Kill(ctx context.Context, user, name string, tell func(*job.Record)) error {
+	j, err := e.find(ctx, user, name)
+	if err != nil {
+		return err
+	}
+	if !j.State.Ended() {
+		if j, err = e.change(ctx, j, func(j *entry) { j.Kill = !j.State.Ended() }); err != nil {
+			return err
+		}
+	}
+	var last string
+	err = e.stop(ctx, j, func(s *seen) {
+		r := judge(j, s)
+		if r.State == job.Killing {
+			r.Reason = fmt.Sprintf("%d of %d processes are still ending", len(s.pods), len(r.Workers))
+		}
+		if text := fmt.Sprint(r.State, r.Reason, r.Workers); text != last {
+			last = text
+			tell(r)
+		}
+	})
+	if err != nil {
+		return err
+	}
+	if j, err = e.finish(ctx, j, job.Killed, ""); err != nil {
+		return err
+	}
+	tell(&j.Record)
+	return nil
+}
+
+// Delete removes what is left of a job that has ended.
+func (e *Engine) Delete(ctx context.Context, user, name string) error {
+	j, err := e.find(ctx, user, name)
+	if err != nil {
+		return err
+	}
+	if !j.State.Ended() {
+		return pfs.Errorf("kubernetes.Delete", "", pfs.Conflict, "the job has not ended: \"paddlectl kill %s\" ends it", name)
+	}
+	return e.remove(ctx, j.ns(), j.name(), nil)
+}
+
+// stop ends the pods of a job and removes what makes them, and then its Secret and its Service. It returns when they are
+// gone, and passes what is left to tell meanwhile.
+func (e *Engine) stop(ctx context.Context, j *entry, tell func(*seen)) error {
+	if err := e.stopPods(ctx, j.ns(), j.name(), tell); err != nil {
+		return err
+	}
+	return e.removeShared(ctx, j.ns(), j.name())
+}
+
+// remove removes all objects of a job, its state last.
+func (e *Engine) remove(ctx context.Context, ns, name string, tell func(*seen)) error {
+	if err := e.stopPods(ctx, ns, name, tell); err != nil {
+		return err
+	}
+	if err := e.removeShared(ctx, ns, name); err != nil {
+		return err
+	}
+	return e.drop(ctx, func(ctx context.Context) error { return e.c.configMaps(ns).Delete(ctx, name, metav1.DeleteOptions{}) })
+}
+
+// stopPods removes the Jobs and StatefulSets of a job, and returns when their pods are gone.
+func (e *Engine) stopPods(ctx context.Context, ns, name string, tell func(*seen)) error {
+	for {
+		found, err := e.look(ctx, ns, selectorOf(name))
+		if err != nil {
+			return err
+		}
+		s := found[key{ns, name}]
+		if s == nil {
+			return nil
+		}
+		if tell != nil {
+			tell(s)
+		}
+		if err := e.stopAttempts(ctx, s, func(int) bool { return true }); err != nil {
+			return err
+		}
+		if err := retry.Sleep(ctx, poll); err != nil {
+			return pfs.Errorf("kubernetes.Kill", "", pfs.Canceled, "%d pods are still ending: %w", len(s.pods), err)
+		}
+	}
+}
+
+// stopAttempts removes what makes the pods of the attempts. Their pods end with the grace period that they have.
+func (e *Engine) stopAttempts(ctx context.Context, s *seen, which func(attempt int) bool) error {
+	opts := metav1.DeleteOptions{PropagationPolicy: ptr(metav1.DeletePropagationForeground)}
+	for _, b := range s.jobs {
+		if b.DeletionTimestamp == nil && which(attemptOf(b.ObjectMeta)) {
+			if err := e.drop(ctx, func(ctx context.Context) error { return e.c.jobs(b.Namespace).Delete(ctx, b.Name, opts) }); err != nil {
+				return err
+			}
+		}
+	}
+	for _, set := range s.sets {
+		if set.DeletionTimestamp == nil && which(attemptOf(set.ObjectMeta)) {
+			if err := e.drop(ctx, func(ctx context.Context) error { return e.c.statefulSets(set.Namespace).Delete(ctx, set.Name, opts) }); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// removeShared removes the Secret and the Service of a job.
+func (e *Engine) removeShared(ctx context.Context, ns, name string) error {
+	return errors.Join(
+		e.drop(ctx, func(ctx context.Context) error { return e.c.services(ns).Delete(ctx, name, metav1.DeleteOptions{}) }),
+		e.drop(ctx, func(ctx context.Context) error { return e.c.secrets(ns).Delete(ctx, name, metav1.DeleteOptions{}) }))
+}
+
+// drop deletes something, which may be gone already.
+func (e *Engine) drop(ctx context.Context, do func(context.Context) error) error {
+	_, err := retried(ctx, func(ctx context.Context) (struct{}, error) { return struct{}{}, do(ctx) })
+	return gone(err)
+}
+
+// finish makes a state final: first in the store, and then in the cluster.
+func (e *Engine) finish(ctx context.Context, j *entry, state job.State, reason string) (*entry, error) {
+	if j.State.Ended() {
+		return j, nil
+	}
+	end := func(j *entry) {
+		if j.State.Ended() {
+			return
+		}
+		j.State, j.Reason, j.Ended = state, reason, time.Now().UTC().Truncate(time.Second)
+		for i := range j.Workers {
+			if w := &j.Workers[i]; !w.State.Ended() {
+				w.State = state
+			}
+		}
+	}
+	end(j)
+	if err := e.store(ctx, &j.Record); err != nil {
+		return nil, err
+	}
+	return e.change(ctx, j, end)
+}
+
+// store writes a record to the store.
+func (e *Engine) store(ctx context.Context, r *job.Record) error {
+	fsys, err := e.Store(r.Spec.User)
+	if err != nil {
+		return err
+	}
+	return job.WriteRecord(ctx, fsys, r)
+}
+
+// over reports whether all pods of an attempt have ended.
+func (s *seen) over(attempt int) bool {
+	return !slices.ContainsFunc(s.pods, func(p corev1.Pod) bool {
+		return attemptOf(p.ObjectMeta) == attempt && p.Status.Phase != corev1.PodSucceeded && p.Status.Phase != corev1.PodFailed
+	})
+}
+
+// jobOf returns the Job of an attempt, or nil.
+func (s *seen) jobOf(attempt int) *batchv1.Job {
+	for i := range s.jobs {
+		if attemptOf(s.jobs[i].ObjectMeta) == attempt {
+			return &s.jobs[i]
+		}
+	}
+	return nil
+}

@@ -1,0 +1,338 @@
+package kubernetes
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/paddlecloud/pfs/internal/job"
+	"github.com/paddlecloud/pfs/pfs"
+	"github.com/paddlecloud/pfs/pfs/retry"
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+)
+
+const (
+	// interval is the time between two looks at all jobs that have not ended.
+	interval = 5 * time.Second
+	// sweepInterval is the time between two looks at those that have.
+	sweepInterval = 10 * time.Minute
+	// submitTime is how long a submission may take before it is taken for abandoned.
+	submitTime = 10 * time.Minute
+)
+
+// Run goes on with all jobs until ctx is done: it begins attempts, renews tokens, writes records, and removes what is
+// over. Any number of replicas may do so at a time: each change is a change of an object that only one of them can make,
+// or one that does no harm when it is made twice.
+func (e *Engine) Run(ctx context.Context) {
+	written := map[key]string{}
+	var swept time.Time
+	for ctx.Err() == nil {
+		sweep := time.Since(swept) > sweepInterval
+		if err := e.pass(ctx, written, sweep); err != nil && ctx.Err() == nil {
+			e.Log.Warn("jobs on Kubernetes wait for the cluster", "err", err)
+		} else if sweep {
+			swept = time.Now()
+		}
+		_ = retry.Sleep(ctx, interval)
+	}
+}
+
+// pass goes on with every job once. written has the states that this process wrote to the store.
+func (e *Engine) pass(ctx context.Context, written map[key]string, sweep bool) error {
+	if sweep {
+		if err := e.sweep(ctx); err != nil {
+			return err
+		}
+	}
+	list, err := e.entries(ctx, "", labels.Set{managedBy: manager, labelState: active})
+	if err != nil || len(list) == 0 {
+		clear(written)
+		return err
+	}
+	found, err := e.look(ctx, "", labels.Set{managedBy: manager}.String())
+	if err != nil {
+		return err
+	}
+	present := map[key]bool{}
+	for _, j := range list {
+		k := key{j.ns(), j.name()}
+		present[k] = true
+		s := found[k]
+		if s == nil {
+			s = &seen{}
+		}
+		if err := e.step(ctx, j, s, written); err != nil && !errors.Is(err, pfs.Conflict) && ctx.Err() == nil {
+			e.Log.Warn("a job cannot go on", "user", j.Spec.User, "job", j.Spec.Name, "err", err)
+		}
+	}
+	for k := range written {
+		if !present[k] {
+			delete(written, k)
+		}
+	}
+	return nil
+}
+
+// sweep removes the objects of jobs that ended long ago.
+func (e *Engine) sweep(ctx context.Context) error {
+	list, err := e.entries(ctx, "", labels.Set{managedBy: manager, labelState: ended})
+	if err != nil {
+		return err
+	}
+	for _, j := range list {
+		if time.Since(j.Ended) < e.Config.Retention {
+			continue
+		}
+		if err := e.remove(ctx, j.ns(), j.name(), nil); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// step goes on with one job.
+func (e *Engine) step(ctx context.Context, j *entry, s *seen, written map[key]string) error {
+	if j.Created == 0 {
+		if time.Since(j.Submitted) < submitTime {
+			return nil // Submit is at work
+		}
+		return e.remove(ctx, j.ns(), j.name(), nil)
+	}
+	if err := e.renew(ctx, j); err != nil {
+		return err
+	}
+	if err := e.write(ctx, j, s, written); err != nil {
+		return err
+	}
+	if j.Kill {
+		return e.killed(ctx, j, s)
+	}
+	if j.Created < j.Attempt {
+		return e.begin(ctx, j, s)
+	}
+	b := s.jobOf(j.Attempt)
+	switch failed := e.failed(j, s, b); {
+	case failed != "":
+		return e.fail(ctx, j, s, failed)
+	case b != nil && isTrue(b, batchv1.JobComplete):
+		return e.succeed(ctx, j, s)
+	}
+	return nil
+}
+
+func isTrue(b *batchv1.Job, kind batchv1.JobConditionType) bool {
+	return slices.ContainsFunc(b.Status.Conditions, func(c batchv1.JobCondition) bool { return c.Type == kind && c.Status == corev1.ConditionTrue })
+}
+
+func attemptOf(o metav1.ObjectMeta) int {
+	n, _ := strconv.Atoi(o.Labels[labelAttempt])
+	return n
+}
+
+// failed explains why the present attempt failed, or returns "".
+func (e *Engine) failed(j *entry, s *seen, b *batchv1.Job) string {
+	switch {
+	case b == nil:
+		return "somebody removed its Job from the cluster"
+	case isTrue(b, batchv1.JobComplete):
+		return ""
+	}
+	list := workers(j, s)
+	for _, w := range list {
+		if p := podOf(s.pods, w.Role, j.Attempt, w.Index); p != nil && lostSidecar(p) != "" {
+			return lostSidecar(p)
+		}
+	}
+	if text := jobFailure(b); text != "" {
+		for _, w := range list { // the user's terms, if a rank has them
+			if w.State == job.Failed && w.Reason != "" && w.Role == job.Trainer {
+				return w.Name + ": " + w.Reason
+			}
+		}
+		return text
+	}
+	if j.Spec.Restart == job.RestartJob {
+		for _, w := range list {
+			if w.Role != job.Pserver {
+				continue
+			}
+			p := podOf(s.pods, w.Role, j.Attempt, w.Index)
+			if p == nil {
+				continue
+			}
+			main := statusOf(p.Status.ContainerStatuses, mainContainer)
+			if main.LastTerminationState.Terminated != nil && main.State.Terminated == nil {
+				main.State.Terminated = main.LastTerminationState.Terminated
+			}
+			if t := main.State.Terminated; t != nil && t.ExitCode != 0 {
+				return w.Name + ": " + failure(p, &main)
+			}
+		}
+	}
+	return ""
+}
+
+// fail ends the present attempt, and begins the next one if there is one left and all pods are over.
+func (e *Engine) fail(ctx context.Context, j *entry, s *seen, reason string) error {
+	left := j.Spec.Restart == job.RestartJob && j.Attempt < j.Spec.MaxAttempts && lostIn(s) == ""
+	// A failed Job keeps its pods, and so their logs. What has not failed must be removed.
+	b := s.jobOf(j.Attempt)
+	if b != nil && jobFailure(b) == "" {
+		if err := e.stopAttempts(ctx, s, func(n int) bool { return n == j.Attempt }); err != nil {
+			return err
+		}
+	}
+	noJobs := *s
+	noJobs.jobs = nil
+	if err := e.stopAttempts(ctx, &noJobs, func(n int) bool { return n == j.Attempt }); err != nil {
+		return err
+	}
+	if !s.over(j.Attempt) || len(s.sets) > 0 {
+		return e.note(ctx, j, s, reason)
+	}
+	if left {
+		_, err := e.change(ctx, j, func(j *entry) { j.Attempt, j.Failed, j.Workers = j.Created+1, reason, nil })
+		return err
+	}
+	j, err := e.finishWith(ctx, j, s, job.Failed, reason)
+	if err == nil {
+		err = e.removeShared(ctx, j.ns(), j.name())
+	}
+	return err
+}
+
+func lostIn(s *seen) string {
+	for i := range s.pods {
+		if text := lostSidecar(&s.pods[i]); text != "" {
+			return text
+		}
+	}
+	return ""
+}
+
+// note keeps why an attempt failed, and how its workers ended, while the others end.
+func (e *Engine) note(ctx context.Context, j *entry, s *seen, reason string) error {
+	if j.Failed == reason {
+		return nil
+	}
+	_, err := e.change(ctx, j, func(j *entry) { j.Failed = reason })
+	return err
+}
+
+// begin creates the objects of the next attempt, when nothing of the last one is left.
+func (e *Engine) begin(ctx context.Context, j *entry, s *seen) error {
+	before := func(n int) bool { return n < j.Attempt }
+	if err := e.stopAttempts(ctx, s, before); err != nil {
+		return err
+	}
+	if slices.ContainsFunc(s.jobs, func(b batchv1.Job) bool { return before(attemptOf(b.ObjectMeta)) }) ||
+		slices.ContainsFunc(s.pods, func(p corev1.Pod) bool { return before(attemptOf(p.ObjectMeta)) }) || len(s.sets) > 0 && before(attemptOf(s.sets[0].ObjectMeta)) {
+		return nil
+	}
+	if err := e.createAll(ctx, &j.Spec, e.Config.attempt(&j.Spec, j.Attempt)); err != nil {
+		return err
+	}
+	_, err := e.change(ctx, j, func(j *entry) { j.Created = j.Attempt })
+	return err
+}
+
+// succeed ends a job whose trainers have all ended well: it ends the parameter servers and commits the outputs.
+func (e *Engine) succeed(ctx context.Context, j *entry, s *seen) error {
+	noJobs := *s
+	noJobs.jobs = nil
+	if err := e.stopAttempts(ctx, &noJobs, func(int) bool { return true }); err != nil {
+		return err
+	}
+	if len(s.sets) > 0 || !s.over(j.Attempt) {
+		return nil
+	}
+	fsys, err := e.Store(j.Spec.User)
+	if err != nil {
+		return err
+	}
+	state, reason := job.Succeeded, ""
+	if err := e.Commit(ctx, fsys, &j.Spec, j.Attempt); err != nil {
+		if pfs.KindOf(err).Temporary() {
+			return err // the store is away
+		}
+		state, reason = job.Failed, "the programs succeeded, and their outputs are not complete: "+clean(err.Error())
+	}
+	j, err = e.finishWith(ctx, j, s, state, reason)
+	if err == nil {
+		err = e.removeShared(ctx, j.ns(), j.name())
+	}
+	return err
+}
+
+// killed goes on with a kill whose caller has gone.
+func (e *Engine) killed(ctx context.Context, j *entry, s *seen) error {
+	if len(s.jobs)+len(s.sets)+len(s.pods) > 0 {
+		return e.stopAttempts(ctx, s, func(int) bool { return true })
+	}
+	if err := e.removeShared(ctx, j.ns(), j.name()); err != nil {
+		return err
+	}
+	_, err := e.finish(ctx, j, job.Killed, "")
+	return err
+}
+
+// finishWith makes a state final, with the workers as they are now.
+func (e *Engine) finishWith(ctx context.Context, j *entry, s *seen, state job.State, reason string) (*entry, error) {
+	r := judge(j, s)
+	j.Workers, j.Started = r.Workers, r.Started
+	return e.finish(ctx, j, state, reason)
+}
+
+// write writes the state of a job to the store if it has changed, and keeps in the cluster what the pods do not keep.
+func (e *Engine) write(ctx context.Context, j *entry, s *seen, written map[key]string) error {
+	r := judge(j, s)
+	k := key{j.ns(), j.name()}
+	state := fmt.Sprint(r.State, r.Reason, r.Attempt, r.Workers)
+	if written[k] == state {
+		return nil
+	}
+	if err := e.store(ctx, r); err != nil {
+		return err
+	}
+	written[k] = state
+	j.Started = r.Started
+	return nil
+}
+
+// renew replaces the token of a job's pods when half of its time has passed. The node brings it to the pods within two
+// minutes.
+func (e *Engine) renew(ctx context.Context, j *entry) error {
+	secret, err := retried(ctx, func(ctx context.Context) (*corev1.Secret, error) {
+		return e.c.secrets(j.ns()).Get(ctx, j.name(), metav1.GetOptions{})
+	})
+	if err != nil {
+		return gone(err) // Kill has removed it
+	}
+	if due, err := time.Parse(time.RFC3339, secret.Annotations[noteRenew]); err == nil && time.Now().Before(due) {
+		return nil
+	}
+	if err := e.fill(secret, j.Spec.User); err != nil {
+		return err
+	}
+	_, err = retried(ctx, func(ctx context.Context) (*corev1.Secret, error) {
+		return e.c.secrets(j.ns()).Update(ctx, secret, metav1.UpdateOptions{})
+	})
+	return gone(err)
+}
+
+// fill puts a new token into a Secret.
+func (e *Engine) fill(secret *corev1.Secret, user string) error {
+	token, expires, err := e.Token(user)
+	if err != nil {
+		return err
+	}
+	secret.Data = map[string][]byte{tokenKey: []byte(token)}
+	secret.Annotations[noteRenew] = time.Now().Add(time.Until(expires) / 2).UTC().Format(time.RFC3339)
+	return nil
+}
