@@ -59,6 +59,7 @@ var allowed = map[string][]string{
 	"internal/job/submit":     {"pfs", "pfs/transfer", "internal/job"},
 	"internal/job/output":     {"pfs", "pfs/digest", "pfs/localfs", "pfs/retry", "pfs/transfer", "internal/job", "internal/sorter"},
 	"internal/job/kubernetes": {"pfs", "pfs/retry", "internal/job"},
+	"internal/job/jobhttp":    {"pfs", "internal/job"},
 
 	// For tests only: a proxy that corrupts traffic, and real clusters.
 	"internal/relay":   {},
@@ -97,7 +98,7 @@ var allowed = map[string][]string{
 	"cmd/paddlectl/files":             {"pfs", "pfs/dataset/recordfile", "pfs/digest", "pfs/transfer", "cmd/internal/cliargs", "cmd/internal/cliio", "cmd/internal/app", "cmd/paddlectl/internal/copying", "cmd/paddlectl/internal/datafile", "internal/sorter"},
 	"cmd/paddlectl/help":              {"pfs", "pfs/dataset", "pfs/dataset/payload", "pfs/digest", "recordio/convert", "shard", "cmd/internal/cliargs", "cmd/paddlectl/files", "cmd/internal/app", "cmd/paddlectl/recordio"},
 	"cmd/paddlectl/recordio":          {"pfs", "pfs/dataset/recordfile", "pfs/transfer", "recordio", "split", "cmd/internal/cliargs", "cmd/internal/cliio", "cmd/internal/app", "cmd/paddlectl/internal/datafile"},
-	"cmd/pfsd": {"pfs", "pfs/auth", "pfs/namespace", "pfs/server", "pfs/wire",
+	"cmd/pfsd": {"pfs", "pfs/auth", "pfs/namespace", "pfs/server", "pfs/wire", "internal/job", "internal/job/jobhttp",
 		"cmd/internal/backends", "cmd/internal/cliargs", "cmd/internal/cliio", "cmd/internal/strictyaml"},
 }
 

@@ -33,6 +33,9 @@ const (
 	keyMounts      = "mounts"
 	keyOwners      = "owners"
 	keyHomeQuota   = "home-quota"
+
+	keyEngine        = "engine"
+	keyEngineOptions = "engine-options"
 )
 
 // ownPaths are the options that name files. In a configuration file they are relative to its
@@ -134,7 +137,7 @@ func (f *configFile) parseDatacenters(m *yaml.Node) error {
 }
 
 func (f *configFile) parseDatacenter(m *yaml.Node, dc *datacenter) error {
-	known := []string{keyStore, keyOptions, keyDir, keyOwners, keyMounts, keyHomeQuota}
+	known := []string{keyStore, keyOptions, keyDir, keyOwners, keyMounts, keyHomeQuota, keyEngine, keyEngineOptions}
 	return f.file.EachPairOf(fmt.Sprintf("datacenter %q", dc.name), m, `"store: URL" belongs`, known, func(key string, v *yaml.Node) (err error) {
 		switch key {
 		case keyStore:
@@ -147,8 +150,12 @@ func (f *configFile) parseDatacenter(m *yaml.Node, dc *datacenter) error {
 			dc.homeQuota, err = f.parseQuota(v)
 		case keyMounts:
 			dc.mounts, err = f.parseMounts(v)
+		case keyEngine:
+			dc.engine, err = f.parseEngine(v)
+		case keyEngineOptions:
+			dc.engineOptions, err = f.parseOptions(key, v, "options of the engine belong")
 		default:
-			dc.store.Options, err = f.parseOptions(v)
+			dc.store.Options, err = f.parseOptions(key, v, "options of the store belong")
 		}
 		return err
 	})
@@ -188,10 +195,10 @@ func (f *configFile) parseQuota(m *yaml.Node) (q namespace.Quota, err error) {
 	return q, err
 }
 
-// parseOptions parses the options of a store. The store checks their names.
-func (f *configFile) parseOptions(m *yaml.Node) (map[string]string, error) {
+// parseOptions parses the options of a store or of an engine, which checks their names.
+func (f *configFile) parseOptions(what string, m *yaml.Node, belongs string) (map[string]string, error) {
 	options := map[string]string{}
-	err := f.file.EachPairOf(keyOptions, m, "options of the store belong", nil, func(key string, v *yaml.Node) (err error) {
+	err := f.file.EachPairOf(what, m, belongs, nil, func(key string, v *yaml.Node) (err error) {
 		options[key], err = f.file.Text(key, v)
 		return err
 	})

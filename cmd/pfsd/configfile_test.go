@@ -41,6 +41,8 @@ func TestWrongConfigFiles(t *testing.T) {
 		{"an option that the store does not have", "data: d\ndatacenters:\n  dc1: {store: 'mem:', options: {size: 3}}\n", cliio.Usage, []string{":3:", "size"}},
 		{"a quota that is no size", "data: d\ndatacenters:\n  dc1: {store: 'mem:', home-quota: {bytes: much}}\n", cliio.Usage, []string{":3:", "home-quota: bytes", "500G"}},
 		{"a quota below 1", "data: d\ndatacenters:\n  dc1: {store: 'mem:', home-quota: {files: 0}}\n", cliio.Usage, []string{":3:", "home-quota: files"}},
+		{"an unknown engine", "data: d\ndatacenters:\n  dc1: {store: 'mem:', engine: slurm}\n", cliio.Usage, []string{":3:", "engine: \"slurm\" is not an engine", "local"}},
+		{"an option without an engine", "data: d\ndatacenters:\n  dc1: {store: 'mem:', engine-options: {image: x}}\n", cliio.Usage, []string{":3:", "no option \"image\""}},
 		{"a quota without a limit", "data: d\ndatacenters:\n  dc1: {store: 'mem:', home-quota: {}}\n", cliio.Usage, []string{":3:", "missing"}},
 		{"a datacenter called public", "data: d\ndatacenters:\n  public: {store: 'mem:'}\n", cliio.Usage, []string{":3:", "/pfs/public"}},
 		{"a current one that is not there", "data: d\ncurrent: b\ndatacenters:\n  a: {store: 'mem:'}\n", cliio.Usage, []string{"--current b"}},

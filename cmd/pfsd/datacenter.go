@@ -23,6 +23,9 @@ type datacenter struct {
 	serviceOwns bool     // no file is given to users
 	mounts      []namespace.MappedDir
 	homeQuota   namespace.Quota
+
+	engine        string // of jobs; empty or "local": the machine that submits them
+	engineOptions map[string]string
 }
 
 // in returns the datacenter as the namespace has it, over its store.
@@ -84,6 +87,9 @@ func names(dcs []datacenter) []string {
 // check refuses an invalid datacenter.
 func (d datacenter) check() error {
 	if err := d.in(nil).CheckNames(); err != nil {
+		return err
+	}
+	if err := d.checkEngine(); err != nil {
 		return err
 	}
 	return backends.Check(d.store)

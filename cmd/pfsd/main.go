@@ -12,6 +12,7 @@
 //	logging, logbounds,              the log and the audit log, their limits, and the summary for a terminal
 //	auditsummary
 //	stores, latestore                the stores of the datacenters, and those unavailable at the start
+//	engines                          the engines of jobs
 //	apart, clusters                  refusal of two names for one store: by URL, by cluster identity
 //	reload, sweep                    at a hangup; every day
 //	check*                           pfsd check: tests of the service, and of stores

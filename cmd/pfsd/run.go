@@ -45,6 +45,9 @@ func (s *service) run(ctx context.Context, hangup <-chan os.Signal, announce fun
 		(&sweeper{stores: s.stores, dcs: s.opts.datacenters, auth: s.auth, log: s.log}).run(background)
 	})
 	work.Go(func() { s.followHangups(background, hangup) })
+	for _, do := range s.background {
+		work.Go(func() { do(background) })
+	}
 	err := s.serveAll(ctx, doors)
 	stop()
 	work.Wait()

@@ -39,7 +39,8 @@ type service struct {
 	front   net.Listener
 	metrics net.Listener // nil without --metrics-listen
 
-	closers []func() error
+	background []func(context.Context) // work of engines
+	closers    []func() error
 }
 
 // serve runs the service until ctx is done.
@@ -176,11 +177,15 @@ func (s *service) openServer(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	extensions, err := s.extensions(tree)
+	if err != nil {
+		return err
+	}
 	s.server = server.New(server.Config{
 		Auth: s.auth, View: tree.View, EnsureHome: tree.EnsureHome, Down: s.down,
 		Datacenters: names(s.opts.datacenters), Current: s.opts.current, Version: version,
 		Logger: s.log, Audit: audit, MaxRequests: s.opts.requests, MaxHandles: s.opts.handles,
-		Account: s.auth.Accounts().Has,
+		Account: s.auth.Accounts().Has, Extensions: extensions,
 	})
 	return nil
 }

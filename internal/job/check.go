@@ -1,6 +1,7 @@
 package job
 
 import (
+	"encoding/json"
 	"fmt"
 	"path"
 	"regexp"
@@ -31,8 +32,8 @@ func (e *SpecError) Unwrap() error { return pfs.Invalid }
 const (
 	maxReplicas = 10000
 	maxAttempts = 100
-	minMemory   = 4 << 20 // less does not start a process
-	maxEntry    = 64 << 10
+	minMemory   = 4 << 20  // less does not start a process
+	maxSpec     = 48 << 10 // bytes as JSON, so that a request and a ConfigMap can hold it
 )
 
 // Check returns a SpecError for the first value of s that is not allowed.
@@ -55,8 +56,6 @@ func (s *Spec) Check() error {
 	switch {
 	case strings.TrimSpace(s.Entry) == "":
 		return bad("entry", "", "a command is needed, such as \"python train.py\"")
-	case len(s.Entry) > maxEntry:
-		return bad("entry", s.Entry, "%d bytes, and at most %d are allowed: put it into a script in the package", len(s.Entry), maxEntry)
 	case strings.ContainsRune(s.Entry, 0):
 		return bad("entry", s.Entry, "a NUL is not allowed")
 	case s.Topology != "" && !isRelative(s.Topology):
@@ -75,6 +74,9 @@ func (s *Spec) Check() error {
 		return bad("time_limit", s.TimeLimit.String(), "it cannot be negative")
 	case s.UploadWait < 0:
 		return bad("upload_wait", s.UploadWait.String(), "it cannot be negative")
+	}
+	if b, err := json.Marshal(s); err != nil || len(b) > maxSpec {
+		return bad("entry", s.Entry, "the job takes %d bytes, and at most %d are allowed: put long commands and variables into a script in the package", len(b), maxSpec)
 	}
 	if err := s.checkRoles(); err != nil {
 		return err

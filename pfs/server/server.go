@@ -25,6 +25,7 @@
 //	uploadcalls, uploadfile, staging
 //	batch, readbatch, batchbounds    many small files in one request
 //	copy, copybatch                  copies inside the service, within a store and between two
+//	extension                        methods of other parts of the service
 //	audit, health, metrics           for those who watch the service
 package server
 
@@ -77,6 +78,9 @@ type Config struct {
 	Current     string
 	Version     string // of the program
 
+	// Extensions are methods of other parts of the service, by name.
+	Extensions map[string]Extension
+
 	Logger *slog.Logger // default: discard
 	Audit  *slog.Logger // one line for every change; default: Logger
 
@@ -104,6 +108,7 @@ type Server struct {
 	reads    *queue      // batches that are read
 	writes   *queue      // batches that are written
 	logins   *slots      // by address
+	extended *slots      // of extensions, by user: they may last for hours
 	copies   *budgets
 	copying  *slots // by the copy, one for each
 	turns    *fair.Queue
@@ -133,6 +138,7 @@ func New(cfg Config) *Server {
 		reads:    newQueue(),
 		writes:   newQueue(),
 		logins:   newSlots(logins, logins/4),
+		extended: newSlots(cfg.MaxRequests, cfg.MaxRequests/4),
 		copies:   newBudgets(),
 		copying:  newSlots(cfg.MaxRequests, 1),
 		turns:    newTurns(),
@@ -161,6 +167,9 @@ func (s *Server) routes() {
 	s.mux.HandleFunc("POST "+wire.PathCopy, s.authenticated(s.audited("copy-batch", s.copyBatch)))
 	for method, call := range s.calls() {
 		s.mux.HandleFunc("POST "+wire.PathCall+method, s.authenticated(s.serveCall(method, call)))
+	}
+	for method, e := range s.cfg.Extensions {
+		s.mux.HandleFunc("POST "+wire.PathCall+method, s.authenticated(s.serveExtension(method, e)))
 	}
 	s.mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
 		s.fail(w, r, pfs.Errorf("server.route", "", pfs.Unsupported, "%s %q is not a request of protocol %d", r.Method, r.URL.Path, wire.Version))
