@@ -60,6 +60,7 @@ var allowed = map[string][]string{
 	"internal/job/output":     {"pfs", "pfs/digest", "pfs/localfs", "pfs/retry", "pfs/transfer", "internal/job", "internal/sorter"},
 	"internal/job/kubernetes": {"pfs", "pfs/retry", "internal/job"},
 	"internal/job/jobhttp":    {"pfs", "internal/job"},
+	"internal/job/local":      {"pfs", "pfs/localfs", "pfs/retry", "pfs/transfer", "internal/job", "internal/job/launch", "internal/job/output"},
 
 	// For tests only: a proxy that corrupts traffic, and real clusters.
 	"internal/relay":   {},
@@ -112,7 +113,7 @@ var modules = map[string][]string{
 	"google.golang.org/protobuf":       {"pfs/hdfsfs", "recordio/convert"},
 	"github.com/hanwen/go-fuse/v2":     {"fuse"},
 	"github.com/spf13/afero":           {"pfs/aferofs"},
-	"golang.org/x/sys":                 {"cmd/internal/mounting", "fuse", "internal/job/launch", "pfs/auth", "pfs/cachefs", "pfs/localfs"},
+	"golang.org/x/sys":                 {"cmd/internal/mounting", "fuse", "internal/job/launch", "internal/job/local", "pfs/auth", "pfs/cachefs", "pfs/localfs"},
 	"github.com/zeebo/blake3":          {"pfs/digest"},
 	"github.com/zeebo/xxh3":            {"pfs/dataset", "pfs/digest", "pfs/wire"},
 	"golang.org/x/sync":                {"pfs/cephfs", "pfs/server", "pfs/transfer"},

@@ -1,0 +1,210 @@
+//go:build linux
+
+package local
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/paddlecloud/pfs/internal/job"
+	"github.com/paddlecloud/pfs/internal/job/output"
+	"github.com/paddlecloud/pfs/pfs/retry"
+)
+
+// attempt is one attempt of a job.
+type attempt struct {
+	*supervisor
+	runs  []*run // the last of each worker
+	old   []*run // those before restarts in place
+	wake  chan struct{}
+	final bool // a failure ends the job, however many attempts are left
+
+	stopping time.Time // when the ranks were asked to end
+	killed   bool
+	failure  string // why the attempt fails
+}
+
+// run carries the attempt out and returns how it ended. An error says that ctx has ended.
+func (a *attempt) run(ctx context.Context) (job.State, string, error) {
+	r := &a.state.Record
+	a.wake = make(chan struct{}, 1)
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	uploads, endUploads := context.WithCancel(ctx)
+	defer endUploads()
+	for i := range r.Workers {
+		w := &r.Workers[i]
+		for restart := range w.Restarts {
+			a.old = append(a.old, newRun(a, &job.Worker{Name: w.Name, Role: w.Role, Index: w.Index, Attempt: w.Attempt, Restarts: restart}))
+		}
+		a.runs = append(a.runs, newRun(a, w))
+	}
+	defer func() {
+		cancel()
+		for _, run := range append(a.runs, a.old...) {
+			run.background.Wait()
+		}
+	}()
+	for {
+		for _, run := range a.old {
+			run.look(uploads)
+		}
+		changed := false
+		for i, run := range a.runs {
+			was := *run.worker
+			run.look(uploads)
+			if run.exit != nil && !run.judged {
+				run.judged = true
+				a.judge(i)
+			}
+			a.runs[i].describe()
+			changed = changed || was != *a.runs[i].worker
+		}
+		a.control()
+		if state := a.current(); state != r.State || changed {
+			r.State = state
+			a.save()
+		}
+		if a.done() {
+			break
+		}
+		select {
+		case <-a.wake:
+		case <-time.After(poll):
+		case <-ctx.Done():
+			return "", "", ctx.Err()
+		}
+	}
+	return a.outcome(ctx)
+}
+
+// awake has the attempt look at its ranks at once.
+func (a *attempt) awake() {
+	select {
+	case a.wake <- struct{}{}:
+	default:
+	}
+}
+
+// judge decides what the end of the run i means.
+func (a *attempt) judge(i int) {
+	run := a.runs[i]
+	if run.exit.Code == 0 || !a.stopping.IsZero() || run.dismissed {
+		return
+	}
+	w := run.worker
+	spec := &a.state.Record.Spec
+	if spec.Restart == job.RestartRank && w.Restarts+1 < spec.MaxAttempts {
+		a.log.Info("a rank is restarted", "worker", w.Name, "restart", w.Restarts+1, "reason", run.exit.Reason)
+		a.old = append(a.old, run)
+		before := *w
+		run.worker = &before // its upload goes on
+		*w = job.Worker{Name: w.Name, Role: w.Role, Index: w.Index, Attempt: w.Attempt, Restarts: w.Restarts + 1, State: job.Pending, Reason: run.exit.Reason}
+		a.runs[i] = newRun(a, w)
+		return
+	}
+	a.fail(fmt.Sprintf("%s: %s", w.Name, run.exit.Reason))
+}
+
+// fail ends the attempt.
+func (a *attempt) fail(reason string) {
+	if a.failure == "" {
+		a.failure = reason
+	}
+	if a.stopping.IsZero() {
+		a.stopping = time.Now()
+	}
+}
+
+// control ends ranks: all of them after a failure, a kill or the time limit, and the parameter servers
+// when the trainers are done.
+func (a *attempt) control() {
+	spec := &a.state.Record.Spec
+	select {
+	case <-a.supervisor.killed:
+		a.killed = true
+		a.fail("killed by the user")
+	default:
+	}
+	if limit := spec.TimeLimit; limit > 0 && a.state.Boot == bootID() && uptime()-a.state.Began > limit && !a.trainersDone() {
+		a.final = true
+		a.fail(fmt.Sprintf("the time limit of %v is over", limit))
+	}
+	trainersDone := a.trainersDone()
+	for _, run := range a.runs {
+		if run.exit == nil && (!a.stopping.IsZero() || trainersDone) {
+			run.dismissed = true
+			run.stop(a.state.Grace)
+		}
+	}
+}
+
+func (a *attempt) trainersDone() bool {
+	for _, run := range a.runs {
+		if run.worker.Role == job.Trainer && run.exit == nil {
+			return false
+		}
+	}
+	return true
+}
+
+// current returns the state of the job while the attempt goes on.
+func (a *attempt) current() job.State {
+	started, ended := true, true
+	for _, run := range a.runs {
+		started = started && run.worker.State != job.Pending
+		ended = ended && run.exit != nil
+	}
+	switch {
+	case a.killed:
+		return job.Killing
+	case ended:
+		return job.Uploading
+	case started || a.state.Record.State == job.Running:
+		return job.Running
+	}
+	return job.Pending
+}
+
+// done reports whether every process has ended and every uploader is done.
+func (a *attempt) done() bool {
+	for _, run := range append(a.runs, a.old...) {
+		if !run.done() {
+			return false
+		}
+	}
+	return true
+}
+
+// outcome returns how the attempt ended.
+func (a *attempt) outcome(ctx context.Context) (job.State, string, error) {
+	r := &a.state.Record
+	for _, run := range a.runs {
+		run.describe()
+	}
+	switch {
+	case a.killed:
+		return job.Killed, a.failure, nil
+	case a.failure != "":
+		return job.Failed, a.failure, nil
+	}
+	for _, run := range a.runs {
+		marker, missing := run.outputs()
+		if run.worker.Role == job.Trainer && marker != output.Success {
+			// The training is done. Another attempt would repeat it.
+			a.final = true
+			return job.Failed, fmt.Sprintf("%s: its outputs are incomplete: %s; the files are in %s", run.worker.Name, missing, run.dir.Output()), nil
+		}
+	}
+	attempts := job.Dir(r.Spec.Datacenter, r.Spec.User, r.Spec.Name).Join("attempts").Join(strconv.Itoa(r.Attempt))
+	if err := output.CommitAttempt(retry.With(ctx, retry.New(retry.Default, nil)), a.opts.FS, attempts, r.Spec.Roles[0].Replicas); err != nil {
+		if ctx.Err() != nil {
+			return "", "", ctx.Err()
+		}
+		a.final = true
+		return job.Failed, fmt.Sprintf("the marker of attempt %d could not be written: %v", r.Attempt, err), nil
+	}
+	return job.Succeeded, "", nil
+}

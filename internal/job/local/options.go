@@ -1,0 +1,41 @@
+package local
+
+import (
+	"os/exec"
+	"time"
+
+	"github.com/paddlecloud/pfs/pfs"
+)
+
+// Options are what the engine and its supervisors need.
+type Options struct {
+	Dir        string // for the jobs of this machine; it is made
+	Datacenter string // of the jobs
+
+	// FS has the package, and gets records, outputs and logs.
+	FS pfs.FileSystem
+
+	// Command returns the command line of this program that calls Supervise or Launch with dir.
+	Command func(what, dir string) *exec.Cmd
+
+	// Environ is the environment of the command, which entries inherit.
+	Environ []string
+
+	// Root is the directory that has the tree /pfs; empty if there is none.
+	Root string
+
+	// Grace is how long an entry may go on after SIGTERM. 0 means DefaultGrace.
+	Grace time.Duration
+}
+
+// DefaultGrace is that of Kubernetes.
+const DefaultGrace = 30 * time.Second
+
+// What Options.Command is asked for.
+const (
+	Supervisor = "supervise"
+	Launcher   = "launch"
+)
+
+// Name is the name of the engine in records.
+const Name = "local"

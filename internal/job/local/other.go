@@ -1,0 +1,23 @@
+//go:build !linux
+
+package local
+
+import (
+	"context"
+
+	"github.com/paddlecloud/pfs/internal/job"
+	"github.com/paddlecloud/pfs/pfs"
+)
+
+func unsupported(op string) error {
+	return pfs.Errorf(op, "", pfs.Unsupported, "jobs on this machine need Linux")
+}
+
+// New needs Linux.
+func New(Options) (job.Engine, error) { return nil, unsupported("local.New") }
+
+// Supervise needs Linux.
+func Supervise(context.Context, Options, string) error { return unsupported("local.Supervise") }
+
+// Launch needs Linux.
+func Launch(string) (int, error) { return 0, unsupported("local.Launch") }

@@ -1,0 +1,90 @@
+//go:build linux
+
+package local
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strconv"
+	"time"
+
+	"github.com/paddlecloud/pfs/internal/job"
+	"github.com/paddlecloud/pfs/pfs"
+)
+
+// dir is the directory of a job.
+type dir string
+
+// jobDir returns the directory of a job below top.
+func jobDir(top, datacenter, user, name string) dir {
+	sum := sha256.Sum256([]byte(datacenter + "\x00" + user + "\x00" + name))
+	return dir(filepath.Join(top, job.Slug(name, 24)+"-"+hex.EncodeToString(sum[:4])))
+}
+
+// The files of a job.
+const (
+	stateFile   = "state.json"
+	environFile = "environ"
+	killFile    = "kill"
+	lockFile    = "lock"
+	logFile     = "supervisor.log"
+	packageDir  = "package"
+)
+
+func (d dir) file(name string) string { return filepath.Join(string(d), name) }
+
+// rank returns the directory of a run of a worker.
+func (d dir) rank(w job.Worker) job.RankDir {
+	return job.RankDir(filepath.Join(string(d), "attempts", strconv.Itoa(w.Attempt), w.Name, strconv.Itoa(w.Restarts)))
+}
+
+// state is what a supervisor needs to take over.
+type state struct {
+	Record job.Record `json:"record"`
+
+	Root   string        `json:"root,omitempty"`
+	Grace  time.Duration `json:"grace"`
+	Staged bool          `json:"staged"` // the package is there
+
+	// Of the attempt. Its age is measured by the clock that nobody sets, which starts with the machine.
+	Trainers []string      `json:"trainers,omitempty"` // HOST:PORT
+	Pservers []string      `json:"pservers,omitempty"`
+	Boot     string        `json:"boot,omitempty"`
+	Began    time.Duration `json:"began,omitempty"`
+
+	// Published is true if the store has the last Record.
+	Published bool `json:"published"`
+}
+
+// load reads the state of a job.
+func (d dir) load() (*state, error) {
+	data, err := os.ReadFile(d.file(stateFile))
+	if err != nil {
+		return nil, err
+	}
+	s := &state{}
+	if err := json.Unmarshal(data, s); err != nil {
+		return nil, pfs.Errorf("local.load", "", pfs.Integrity, "%s: %v", d.file(stateFile), err)
+	}
+	return s, nil
+}
+
+func (d dir) save(s *state) error {
+	data, err := json.Marshal(s)
+	if err != nil {
+		return err
+	}
+	return job.WriteFile(d.file(stateFile), data, 0o600)
+}
+
+// saveEnviron keeps the environment of the command for launchers.
+func (d dir) saveEnviron(environ []string) error {
+	data, err := json.Marshal(environ)
+	if err != nil {
+		return err
+	}
+	return job.WriteFile(d.file(environFile), data, 0o600)
+}

@@ -1,0 +1,246 @@
+//go:build linux
+
+package local
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/paddlecloud/pfs/internal/job"
+	"github.com/paddlecloud/pfs/internal/job/output"
+	"github.com/paddlecloud/pfs/pfs/localfs"
+	"github.com/paddlecloud/pfs/pfs/retry"
+	"github.com/paddlecloud/pfs/pfs/transfer"
+)
+
+const (
+	readyFD   = 3 // of a supervisor: where it says readyText
+	readyText = "ready\n"
+)
+
+// errKilled ends what a supervisor waits for when the job is killed.
+var errKilled = errors.New("the job was killed")
+
+// supervisor carries out one job.
+type supervisor struct {
+	opts   Options
+	dir    dir
+	log    *slog.Logger
+	state  *state
+	pool   *transfer.Pool // of all uploaders
+	store  publisher
+	killed chan struct{} // closed by a request to end the job
+}
+
+// Supervise carries out the job in the directory name until it has ended. It returns at once if another
+// process does that. If ctx ends first, the ranks go on, and another supervisor can take over.
+func Supervise(ctx context.Context, opts Options, name string) error {
+	s := &supervisor{opts: opts, dir: dir(name), log: slog.New(slog.NewTextHandler(os.Stderr, nil)), killed: make(chan struct{}),
+		pool: transfer.NewPool(output.DefaultMemory)}
+	s.store = publisher{fsys: opts.FS, log: s.log, wake: make(chan struct{}, 1)}
+	ready := os.NewFile(readyFD, "ready")
+	defer ready.Close()
+	lock, err := tryLock(s.dir.file(lockFile))
+	if err != nil {
+		return err
+	}
+	if lock != nil {
+		defer lock.Close()
+		if s.state, err = s.dir.load(); err != nil {
+			return err
+		}
+	}
+	if _, err := ready.WriteString(readyText); err != nil {
+		return err
+	}
+	ready.Close()
+	if lock == nil {
+		return nil
+	}
+	return s.run(ctx)
+}
+
+// run carries out the job.
+func (s *supervisor) run(ctx context.Context) error {
+	ctx, stop := context.WithCancel(ctx)
+	var background sync.WaitGroup
+	defer background.Wait()
+	defer stop()
+	published := make(chan struct{})
+	background.Go(func() {
+		if s.store.run(ctx) {
+			close(published)
+		}
+	})
+	background.Go(func() { s.watchKill(ctx) })
+	s.log.Info("the supervisor has begun", "job", s.state.Record.Spec.Name, "state", s.state.Record.State)
+	if !s.state.Record.State.Ended() {
+		if err := s.carryOut(ctx); err != nil {
+			return err
+		}
+	}
+	// The store should have the last record, too. If it is away, the next use of the engine starts a
+	// supervisor again.
+	s.store.set(&s.state.Record)
+	select {
+	case <-published:
+		s.state.Published = true
+		return s.dir.save(s.state)
+	case <-time.After(publishPatience):
+	case <-ctx.Done():
+	}
+	return nil
+}
+
+// carryOut runs attempts until the job has ended. The error says that the supervisor cannot go on.
+func (s *supervisor) carryOut(ctx context.Context) error {
+	r := &s.state.Record
+	if err := s.stage(ctx); err != nil {
+		if ctx.Err() != nil {
+			return err
+		}
+		state := job.Failed
+		if errors.Is(err, errKilled) {
+			state = job.Killed
+		}
+		return s.end(state, err.Error())
+	}
+	if r.Attempt == 0 {
+		if err := s.begin(1); err != nil {
+			return s.end(job.Failed, err.Error())
+		}
+	}
+	for {
+		a := &attempt{supervisor: s}
+		state, reason, err := a.run(ctx)
+		if err != nil {
+			return err
+		}
+		if state != job.Failed || a.final || r.Attempt >= r.Spec.MaxAttempts {
+			if state == job.Failed && r.Spec.MaxAttempts > 1 && !a.final {
+				reason += fmt.Sprintf("; that was attempt %d of %d", r.Attempt, r.Spec.MaxAttempts)
+			}
+			return s.end(state, reason)
+		}
+		s.log.Info("the attempt has failed", "attempt", r.Attempt, "reason", reason)
+		if err := s.begin(r.Attempt + 1); err != nil {
+			return s.end(job.Failed, err.Error())
+		}
+		r.Reason = fmt.Sprintf("attempt %d failed: %s", r.Attempt-1, reason)
+		s.save()
+	}
+}
+
+// begin prepares attempt n.
+func (s *supervisor) begin(n int) error {
+	r := &s.state.Record
+	ranks := 0
+	for _, role := range r.Spec.Roles {
+		ranks += role.Replicas
+	}
+	all, err := endpoints(ranks)
+	if err != nil {
+		return err
+	}
+	trainers := r.Spec.Roles[0].Replicas
+	s.state.Trainers, s.state.Pservers = all[:trainers], all[trainers:]
+	s.state.Boot, s.state.Began = bootID(), uptime()
+	if n == 1 {
+		r.Started = now()
+	}
+	r.Attempt, r.State, r.Reason, r.Workers = n, job.Pending, "", nil
+	for _, role := range r.Spec.Roles {
+		for i := range role.Replicas {
+			r.Workers = append(r.Workers, job.Worker{Name: job.WorkerName(role.Name, i), Role: role.Name, Index: i, Attempt: n, State: job.Pending})
+		}
+	}
+	s.save()
+	return nil
+}
+
+// end records the end of the job.
+func (s *supervisor) end(state job.State, reason string) error {
+	r := &s.state.Record
+	r.State, r.Reason, r.Ended = state, reason, now()
+	s.log.Info("the job has ended", "state", state, "reason", reason)
+	// Until this is on disk, a takeover would run the job again.
+	for {
+		s.state.Published = false
+		err := s.dir.save(s.state)
+		if err == nil {
+			return nil
+		}
+		s.log.Error("the state cannot be written", "error", err)
+		time.Sleep(time.Second)
+	}
+}
+
+// now returns the time as records have it.
+func now() time.Time { return time.Now().Round(0).UTC() }
+
+// save writes the state. A full disk does not end a job: the state is written again with the next change,
+// and a takeover finds out from the directories of the ranks what it lacks.
+func (s *supervisor) save() {
+	s.state.Published = false
+	if err := s.dir.save(s.state); err != nil {
+		s.log.Error("the state cannot be written", "error", err)
+	}
+	s.store.set(&s.state.Record)
+}
+
+// watchKill closes killed when somebody asks for the end of the job.
+func (s *supervisor) watchKill(ctx context.Context) {
+	for {
+		if _, err := os.Stat(s.dir.file(killFile)); err == nil {
+			close(s.killed)
+			return
+		}
+		if sleep(ctx, poll) != nil {
+			return
+		}
+	}
+}
+
+// stage copies the package to this machine.
+func (s *supervisor) stage(ctx context.Context) error {
+	if s.state.Staged {
+		return nil
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	go func() {
+		select {
+		case <-s.killed:
+			cancel(errKilled)
+		case <-ctx.Done():
+		}
+	}()
+	spec := &s.state.Record.Spec
+	s.state.Record.Reason = "the package is being copied to this machine"
+	s.save()
+	local, err := localfs.New(string(s.dir), localfs.Options{NoSync: true})
+	if err != nil {
+		return err
+	}
+	defer local.Close()
+	copies, err := transfer.New(transfer.Options{Origin: spec.Datacenter})
+	if err != nil {
+		return err
+	}
+	ctx = retry.With(ctx, retry.New(retry.Default, nil))
+	err = copies.Copy(ctx, transfer.End{FS: s.opts.FS, Path: spec.Package}, transfer.End{FS: local, Path: "/" + packageDir})
+	if errors.Is(context.Cause(ctx), errKilled) {
+		return errKilled
+	}
+	if err != nil {
+		return fmt.Errorf("the package could not be copied to this machine: %w", err)
+	}
+	s.state.Staged, s.state.Record.Reason = true, ""
+	s.save()
+	return nil
+}
