@@ -137,6 +137,15 @@ func (s *Service) begin(op string, account Account) (Tokens, error) {
 	}, nil
 }
 
+// Issue returns an access token for the account name, and when it expires, for work that the service does for the account.
+func (s *Service) Issue(name string) (token string, expires time.Time, err error) {
+	account, err := s.accounts.Get(name)
+	if err != nil {
+		return "", time.Time{}, err
+	}
+	return s.signer.issue(account)
+}
+
 // Refresh returns a new access token. The refresh token stays the same.
 func (s *Service) Refresh(ctx context.Context, refresh, remote string) (Tokens, error) {
 	const op = "auth.Refresh"

@@ -58,6 +58,19 @@ func TestLogin(t *testing.T) {
 	}
 }
 
+func TestIssue(t *testing.T) {
+	s, c := newTestService(t, Options{})
+	token, expires, err := s.Issue("ann")
+	if err != nil || !expires.Equal(c.Now().Add(15*time.Minute)) {
+		t.Fatalf("until %v, %v", expires, err)
+	}
+	if id, err := s.Verify(context.Background(), token); err != nil || id.Name != "ann" {
+		t.Errorf("Verify = %+v, %v", id, err)
+	}
+	_, _, err = s.Issue("bob")
+	wantKind(t, err, pfs.NotExist)
+}
+
 func TestAccessExpires(t *testing.T) {
 	ctx := context.Background()
 	s, c := newTestService(t, Options{})

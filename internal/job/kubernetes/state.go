@@ -233,6 +233,9 @@ func describe(w *job.Worker, p *corev1.Pod, notes []corev1.Event) {
 			w.State, w.Reason = job.Failed, failure(p, &main)
 			w.Signal = signalOf(t)
 		}
+		if m, ok := exitOf(t); ok && m.Uploaded != nil {
+			w.Outputs = m.Uploaded.Marker
+		}
 		if !over && upload.State.Running != nil && p.Spec.RestartPolicy == corev1.RestartPolicyNever {
 			w.State, w.Reason = job.Uploading, "upload pending"
 		}
@@ -254,9 +257,15 @@ func statusOf(list []corev1.ContainerStatus, name string) corev1.ContainerStatus
 	return corev1.ContainerStatus{}
 }
 
-// exitOf returns the exit record that the launcher left as its message, if any.
-func exitOf(t *corev1.ContainerStateTerminated) (x job.Exit, ok bool) {
-	return x, json.Unmarshal([]byte(t.Message), &x) == nil
+// exitMessage is the last message of the launcher.
+type exitMessage struct {
+	job.Exit
+	Uploaded *job.Uploaded `json:"uploaded"`
+}
+
+// exitOf returns the message that the launcher left, if any.
+func exitOf(t *corev1.ContainerStateTerminated) (m exitMessage, ok bool) {
+	return m, json.Unmarshal([]byte(t.Message), &m) == nil
 }
 
 // signalOf returns the name of the signal that ended the program, if one did.
