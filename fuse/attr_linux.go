@@ -357,6 +357,9 @@ func (s *server) GetXAttr(cancel <-chan struct{}, h *raw.InHeader, attr string, 
 		st := Status{Root: string(s.opts.Root), ReadOnly: s.opts.ReadOnly, OpenMode: s.openMode(), ServerPID: os.Getpid(), State: serving}
 		if s.opts.Broker != nil {
 			st.BrokerPID = s.opts.Broker.PID()
+			if r := s.opts.Broker.Refused(); r.Upgrades > 0 {
+				st.Refused = &r
+			}
 		}
 		if s.opts.Cache != nil {
 			st.Cache = s.opts.Cache()

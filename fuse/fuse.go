@@ -57,6 +57,15 @@ type Broker interface {
 
 	// PID is the broker's process, 0 if it has ended.
 	PID() int
+
+	// Refused are the upgrades that have failed while this server served.
+	Refused() Refused
+}
+
+// Refused are the upgrades of a server that have failed: another server could not take over.
+type Refused struct {
+	Upgrades int    `json:"upgrades"`
+	Reason   string `json:"reason"` // of the last one
 }
 
 // Options are the options of Mount.
@@ -156,6 +165,8 @@ type Status struct {
 	OpenMode   string `json:"open_mode,omitempty"`
 	ServerPID  int    `json:"server_pid,omitempty"`
 	BrokerPID  int    `json:"broker_pid,omitempty"` // that replaces the server if it dies
+
+	Refused *Refused `json:"refused,omitempty"` // failed upgrades of the server
 
 	// State is "serving", "dead" if the process that served the mount has ended, "silent" if it
 	// does not answer, and "private" if the mount belongs to another user.

@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 
@@ -221,18 +222,23 @@ func free(dir string, opts Options) (string, error) {
 
 // shows reports whether dir is a directory of another mount that shows the same as one with opts.
 func shows(dir string, opts Options) bool {
-	all, _ := mounts()
-	var outer entry
-	for _, e := range all { // later ones are above earlier ones
-		if len(e.dir) >= len(outer.dir) && (e.dir == "/" || dir == e.dir || strings.HasPrefix(dir, e.dir+"/")) {
-			outer = e
-		}
-	}
+	outer := containing(dir)
 	if outer.fsType != fsType || outer.source != opts.Source {
 		return false
 	}
 	root, err := pfs.CleanPath(outer.status().Root + strings.TrimPrefix(dir, outer.dir))
 	return err == nil && root == opts.Root
+}
+
+// containing returns the mount that contains the absolute path name.
+func containing(name string) (found entry) {
+	all, _ := mounts()
+	for _, e := range all { // later ones are above earlier ones
+		if len(e.dir) >= len(found.dir) && pfs.Path(name).Within(pfs.Path(e.dir)) {
+			found = e
+		}
+	}
+	return found
 }
 
 // real returns the absolute name of dir without symbolic links. It does not touch a mount at dir,
@@ -382,6 +388,19 @@ func MountAt(dir string) (Status, error) {
 	return e.status(), nil
 }
 
+// MountOf returns the mount of this package that contains the path name. It asks no other mount.
+func MountOf(name string) (Status, error) {
+	name, err := filepath.Abs(name)
+	if err != nil {
+		return Status{}, pfs.E("fuse.MountOf", "", pfs.KindOf(err), err)
+	}
+	e := containing(name)
+	if e.fsType != fsType {
+		return Status{}, pfs.Errorf("fuse.MountOf", "", pfs.NotExist, "%s is not in a mount of this program", name)
+	}
+	return e.status(), nil
+}
+
 // entry is a mount in the table of the kernel.
 type entry struct {
 	device, dir, fsType, source string
@@ -433,27 +452,55 @@ const (
 // status asks the server of a mount.
 func (e entry) status() Status {
 	st := Status{MountPoint: e.dir, Source: e.source, ReadOnly: e.readOnly, State: silent}
-	type reply struct {
-		value []byte
-		err   error
-	}
-	got := make(chan reply, 1)
-	go func() {
-		value := make([]byte, 64<<10)
-		n, err := syscall.Getxattr(e.dir, statusXattr, value)
-		got <- reply{value[:max(0, n)], err}
-	}()
+	q := e.ask()
 	select {
 	case <-time.After(patience):
-	case a := <-got:
+	case <-q.answered:
 		switch {
-		case errors.Is(a.err, syscall.ENOTCONN), errors.Is(a.err, syscall.ECONNABORTED):
+		case errors.Is(q.err, syscall.ENOTCONN), errors.Is(q.err, syscall.ECONNABORTED):
 			st.State = dead
-		case errors.Is(a.err, fs.ErrPermission):
+		case errors.Is(q.err, fs.ErrPermission):
 			st.State = private
-		case a.err == nil && json.Unmarshal(a.value, &st) == nil:
+		case q.err == nil && json.Unmarshal(q.value, &st) == nil:
 			st.MountPoint, st.Source = e.dir, e.source
 		}
 	}
 	return st
+}
+
+// question is a request for the status of a mount.
+type question struct {
+	answered chan struct{} // closed when value or err is set
+	value    []byte
+	err      error
+}
+
+// questions are those without an answer, by device and directory. The thread that waits for a silent mount cannot be
+// ended, so each mount is asked once at a time.
+var questions = struct {
+	sync.Mutex
+	of map[[2]string]*question
+}{of: map[[2]string]*question{}}
+
+// ask asks the server of a mount for its status.
+func (e entry) ask() *question {
+	key := [2]string{e.device, e.dir}
+	questions.Lock()
+	defer questions.Unlock()
+	q := questions.of[key]
+	if q != nil {
+		return q
+	}
+	q = &question{answered: make(chan struct{})}
+	questions.of[key] = q
+	go func() {
+		value := make([]byte, 64<<10)
+		n, err := syscall.Getxattr(e.dir, statusXattr, value)
+		questions.Lock()
+		delete(questions.of, key)
+		questions.Unlock()
+		q.value, q.err = value[:max(0, n)], err
+		close(q.answered)
+	}()
+	return q
 }

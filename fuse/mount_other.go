@@ -37,6 +37,9 @@ func Mounts() ([]Status, error) { return nil, unsupported("fuse.Mounts") }
 // MountAt answers Unsupported.
 func MountAt(string) (Status, error) { return Status{}, unsupported("fuse.MountAt") }
 
+// MountOf answers Unsupported.
+func MountOf(string) (Status, error) { return Status{}, unsupported("fuse.MountOf") }
+
 func unsupported(op string) error {
 	return pfs.Errorf(op, "", pfs.Unsupported, "mounts need Linux")
 }

@@ -761,3 +761,25 @@ func TestStale(t *testing.T) {
 	must(t, m.Close())
 	<-m.Done()
 }
+
+// TestSilentMount asks a mount that has no server. However often that is, one thread waits for the answer.
+func TestSilentMount(t *testing.T) {
+	needFuse(t)
+	c, err := Connect(t.TempDir(), Options{})
+	must(t, err)
+	e, _ := find(c.Dir)
+	q := e.ask()
+	for range 10 {
+		if e.ask() != q {
+			t.Fatal("the mount was asked once more")
+		}
+	}
+	must(t, c.Abort())
+	c.close()
+	if <-q.answered; q.err == nil {
+		t.Errorf("the answer is %q", q.value)
+	}
+	if again := e.ask(); again == q {
+		t.Error("an answered question is not asked again")
+	}
+}

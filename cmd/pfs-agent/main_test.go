@@ -358,7 +358,13 @@ func TestBench(t *testing.T) {
 			}
 		})
 	}
-	if code, _, errs := run(t, "bench", t.TempDir()); code != 1 || !strings.Contains(errs, "it is not in a mount") {
+	t.Run("no cache", func(t *testing.T) {
+		a := mount(t, map[string]string{"a": "content"}, "--read-only")
+		if code, out, errs := run(t, "bench", a.dir); code != 0 || !strings.Contains(errs, "the disk is not measured: the mount has no cache") {
+			t.Errorf("%d %s %s", code, out, errs)
+		}
+	})
+	if code, _, errs := run(t, "bench", t.TempDir()); code != 3 || !strings.Contains(errs, "is not in a mount") {
 		t.Errorf("%d %s", code, errs)
 	}
 }

@@ -61,6 +61,10 @@ const (
 	// grace is how long a server may take to end.
 	grace = 30 * time.Second
 
+	// A server that leaves so many questions in a row unanswered does not work. Time is not measured: this process may be
+	// stopped for any time.
+	mostUnanswered = 3
+
 	// In an upgrade, the new server may take so long to open its store, and the old one to answer its
 	// last requests. The new one is sent those that it has not answered.
 	startWait = time.Minute
@@ -89,9 +93,10 @@ type server struct {
 	mayConnect chan struct{} // closed when the server before it has ended
 	asked      chan struct{} // closed when it asks for the mount
 
-	mu      sync.Mutex // guards the following
-	serving time.Time  // since when, zero if not yet
-	pong    time.Time
+	mu         sync.Mutex // guards the following
+	serving    time.Time  // since when, zero if not yet
+	answers    bool       // it has answered a question
+	unanswered int        // questions since the last answer
 }
 
 // Run starts a server, which mounts, and keeps the mount until it ends: by umount, by the server, or by the
@@ -127,7 +132,7 @@ func (b *broker) run(ctx context.Context) error {
 		return err
 	}
 	deaths, silent := 0, 0
-	tick := time.NewTicker(b.opts.Patience / 3)
+	tick := time.NewTicker(b.opts.Patience / mostUnanswered)
 	defer tick.Stop()
 	for {
 		select {
@@ -140,16 +145,22 @@ func (b *broker) run(ctx context.Context) error {
 			if next, err = b.upgrade(ctx, s); err == nil {
 				s, deaths = next, 0
 			}
+			if err != nil {
+				m := answerOf(err)
+				m.Do = doRefused
+				go s.socket.send(m)
+			}
 			reply <- err
 		case <-tick.C:
-			switch since, answered := s.check(); {
+			switch answered, works := s.check(); {
 			case answered:
 				silent = 0
-			case since > b.opts.Patience:
+			case !works:
 				silent++
-				b.opts.Logger.Error("the server of the mount does not answer and is killed", "mount_point", b.dir(), "pid", s.cmd.Process.Pid, "silent_for", since.Round(time.Second))
-				_ = s.cmd.Process.Kill()
-				<-s.ended
+				b.opts.Logger.Error("the server of the mount does not answer and is killed", "mount_point", b.dir(), "pid", s.cmd.Process.Pid, "silent_for", b.opts.Patience)
+				if !s.kill() {
+					return s.stuck()
+				}
 			}
 		case <-s.ended:
 			if ctx.Err() != nil { // no death: the mount is to end
@@ -223,8 +234,9 @@ func (b *broker) stop(s *server) error {
 	select {
 	case <-s.ended:
 	case <-time.After(grace):
-		_ = s.cmd.Process.Kill()
-		<-s.ended
+		if !s.kill() {
+			return s.stuck()
+		}
 	}
 	c := b.mountOf()
 	if c == nil {
@@ -259,11 +271,33 @@ func (b *broker) upgrade(ctx context.Context, old *server) (*server, error) {
 	select {
 	case <-old.ended:
 	case <-time.After(drainWait):
-		_ = old.cmd.Process.Kill()
-		<-old.ended
+		if !old.kill() { // the watchdog ends the mount
+			_ = s.cmd.Process.Kill()
+			return nil, pfs.Errorf(op, "", pfs.Unavailable, "process %d, the old server, does not end", old.cmd.Process.Pid)
+		}
 	}
 	close(mayConnect)
 	return s, nil
+}
+
+// kill kills s and reports whether it has ended. A process can be stuck in the kernel.
+func (s *server) kill() (ended bool) {
+	_ = s.cmd.Process.Kill()
+	select {
+	case <-s.ended:
+		return true
+	case <-time.After(s.b.opts.Patience):
+		return false
+	}
+}
+
+// stuck ends the mount of s, which was killed but has not ended: no other server could work beside it.
+func (s *server) stuck() error {
+	b := s.b
+	if c := b.mountOf(); c != nil {
+		_ = c.Abort()
+	}
+	return pfs.Errorf("broker.Run", "", pfs.Unavailable, "the mount at %s is ended: process %d, its server, was killed and does not end", b.dir(), s.cmd.Process.Pid)
 }
 
 // start starts a server. It gets the mount when mayConnect is closed.
@@ -319,7 +353,7 @@ func (s *server) listen() {
 		}
 		if m.Do == doPong {
 			s.mu.Lock()
-			s.pong = time.Now()
+			s.answers, s.unanswered = true, 0
 			s.mu.Unlock()
 			continue
 		}
@@ -372,7 +406,6 @@ func (s *server) do(m message, files []*os.File) (answer message, with []*os.Fil
 	case m.Do == doServing:
 		s.mu.Lock()
 		s.serving = time.Now()
-		s.pong = s.serving
 		s.mu.Unlock()
 		b.mu.Lock()
 		first := !b.ready
@@ -400,17 +433,18 @@ func (b *broker) connect(m message) error {
 	return err
 }
 
-// check asks whether s works, and returns since when it has not answered; answered reports that it has since
-// the last check.
-func (s *server) check() (since time.Duration, answered bool) {
+// check asks s whether it works. answered reports that s has answered since the last check, works that it may
+// still answer.
+func (s *server) check() (answered, works bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.serving.IsZero() {
-		return 0, false // a store may need any time to open
+		return false, true // a store may need any time to open
 	}
-	since = time.Since(s.pong)
+	answered, works = s.answers && s.unanswered == 0, s.unanswered < mostUnanswered
+	s.unanswered++
 	go s.socket.send(message{Do: doPing})
-	return since, s.pong != s.serving && since < s.b.opts.Patience
+	return answered, works
 }
 
 // lived returns how long s has served.

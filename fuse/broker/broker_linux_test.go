@@ -45,6 +45,7 @@ type settings struct {
 	Nobody   bool          // the server has no privileges
 	Patience time.Duration // of the broker
 	Stuck    string        // a file; while it exists, new servers do not answer the broker
+	Trap     bool          // the server waits for itself, in the kernel
 	Seed     uint64
 }
 
@@ -135,9 +136,15 @@ func beServer(s settings) error {
 	if _, err := os.Stat(s.Stuck); err == nil {
 		opts.Broker = deaf{link}
 	}
+	if s.Trap {
+		opts.Broker, fsys = deaf{link}, trapped(fsys)
+	}
 	m, err := fuse.Mount(ctx, fsys, s.Dir, opts)
 	if err != nil {
 		return err
+	}
+	if s.Trap {
+		go os.Lstat(s.Dir + "/trap")
 	}
 	select {
 	case <-m.Done():
@@ -151,6 +158,16 @@ func beServer(s settings) error {
 type deaf struct{ *Link }
 
 func (d deaf) Serving(_, drain func()) error { return d.Link.Serving(func() { select {} }, drain) }
+
+// trapped is a store that never answers for one name.
+func trapped(fsys pfs.FileSystem) pfs.FileSystem {
+	return pfs.NewLayer(func(ctx context.Context, a pfs.Access, name pfs.Path, call func(pfs.FileSystem, pfs.Path) error) error {
+		if name == "/trap" {
+			select {}
+		}
+		return call(fsys, name)
+	})
+}
 
 // outcome is what a program reports in the end.
 type outcome struct {
@@ -577,6 +594,14 @@ func TestWatchdog(t *testing.T) {
 	dir := seed(t)
 	m := mount(t, settings{Store: dir, Patience: 300 * time.Millisecond, Stuck: filepath.Join(t.TempDir(), "stuck")})
 	first := m.status(t).ServerPID
+	must(t, m.broker.Process.Signal(syscall.SIGSTOP)) // which says nothing about the server
+	time.Sleep(2 * m.Patience)
+	must(t, m.broker.Process.Signal(syscall.SIGCONT))
+	time.Sleep(m.Patience)
+	if now := m.status(t).ServerPID; now != first {
+		t.Errorf("server %d was replaced because the broker was stopped", first)
+		first = now
+	}
 	must(t, syscall.Kill(first, syscall.SIGSTOP))
 	if _, err := os.ReadFile(m.Dir + "/seed0"); err != nil { // waits for the replacement
 		t.Error(err)
@@ -593,6 +618,44 @@ func TestWatchdog(t *testing.T) {
 	}
 	if _, ok := m.find(); ok || m.broker.ProcessState.Success() {
 		t.Errorf("still mounted: %v; %v", ok, m.broker.ProcessState)
+	}
+}
+
+// TestStuckServer checks that a mount ends whose server was killed but is stuck in the kernel.
+func TestStuckServer(t *testing.T) {
+	t.Parallel()
+	m := mount(t, settings{Store: seed(t), Patience: 300 * time.Millisecond, Trap: true})
+	select {
+	case <-m.ended:
+	case <-time.After(20 * time.Second):
+		t.Fatal("the broker waits for the server")
+	}
+	if _, ok := m.find(); ok || m.broker.ProcessState.Success() {
+		t.Errorf("still mounted: %v; %v", ok, m.broker.ProcessState)
+	}
+}
+
+// TestUpgradeFails checks that the status of a mount has the reason why another server could not take over.
+func TestUpgradeFails(t *testing.T) {
+	t.Parallel()
+	dir := seed(t)
+	m := mount(t, settings{Store: dir})
+	first := m.status(t)
+	must(t, os.Rename(dir, dir+".away"))
+	must(t, m.broker.Process.Signal(syscall.SIGHUP))
+	if line := <-m.said; !strings.HasPrefix(line, "upgrade: failed: the new server has ended") {
+		t.Error(line)
+	}
+	must(t, os.Rename(dir+".away", dir))
+	var st fuse.Status
+	for range 1000 {
+		if st = m.status(t); st.Refused != nil {
+			break
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
+	if st.ServerPID != first.ServerPID || st.Refused == nil || st.Refused.Upgrades != 1 || !strings.HasPrefix(st.Refused.Reason, "the new server has ended") {
+		t.Errorf("%+v, %+v", st, st.Refused)
 	}
 }
 

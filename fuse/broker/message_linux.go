@@ -47,9 +47,10 @@ const (
 	doUnmount    = "unmount"
 	doServing    = "serving"
 	doAnswer     = "answer"
-	doPing       = "ping"  // from the broker
-	doPong       = "pong"  // to the broker, without an answer
-	doDrain      = "drain" // from the broker
+	doPing       = "ping"    // from the broker
+	doPong       = "pong"    // to the broker, without an answer
+	doDrain      = "drain"   // from the broker
+	doRefused    = "refused" // from the broker: no other server could take over
 )
 
 // failure returns the error of an answer.

@@ -30,6 +30,7 @@ type Link struct {
 	pid     int        // 0 if the broker is gone
 	healthy func()
 	drain   func()
+	refused fuse.Refused
 }
 
 type received struct {
@@ -76,6 +77,10 @@ func (l *Link) listen() {
 				healthy()
 				_ = l.socket.send(message{Do: doPong})
 			}()
+		case doRefused:
+			l.mu.Lock()
+			l.refused = fuse.Refused{Upgrades: l.refused.Upgrades + 1, Reason: m.Error}
+			l.mu.Unlock()
 		case doDrain:
 			if drain != nil { // else it serves nothing yet, and the broker kills it
 				go drain()
@@ -146,6 +151,13 @@ func (l *Link) Serving(healthy, drain func()) error {
 	l.mu.Unlock()
 	_, err := l.call(message{Do: doServing})
 	return err
+}
+
+// Refused returns the upgrades that have failed while this process served.
+func (l *Link) Refused() fuse.Refused {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.refused
 }
 
 // PID returns the broker's process, 0 if it has ended.

@@ -12,6 +12,19 @@ const lockName = "lock"
 
 // lockDir locks the directory dir until the file that it returns is closed.
 func lockDir(dir string) (*os.File, error) {
+	f, err := openLock(dir)
+	if err != nil {
+		return nil, err
+	}
+	if err := hold(f); err != nil {
+		f.Close()
+		return nil, err
+	}
+	return f, nil
+}
+
+// openLock opens the lock of the directory dir.
+func openLock(dir string) (*os.File, error) {
 	const op = "stagefs.New"
 	info, err := os.Lstat(dir)
 	if err != nil {
@@ -24,11 +37,23 @@ func lockDir(dir string) (*os.File, error) {
 	if err != nil {
 		return nil, pfs.E(op, "", pfs.KindOf(err), err)
 	}
-	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
-		f.Close()
-		return nil, pfs.Errorf(op, "", pfs.Exist, "%s is used by another process (%w)", dir, err)
-	}
 	return f, nil
+}
+
+// hold locks f. If another process has removed f (adoptFrom), it returns NotExist.
+func hold(f *os.File) error {
+	const op = "stagefs.New"
+	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
+		return pfs.Errorf(op, "", pfs.Exist, "%s is used by another process (%w)", filepath.Dir(f.Name()), err)
+	}
+	now, err := os.Stat(f.Name())
+	if err != nil {
+		return pfs.E(op, "", pfs.KindOf(err), err)
+	}
+	if info, err := f.Stat(); err != nil || !os.SameFile(now, info) {
+		return pfs.E(op, "", pfs.NotExist, err)
+	}
+	return nil
 }
 
 // diskSpace returns the size of the disk of f, and what is free on it, in bytes.

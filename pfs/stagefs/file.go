@@ -6,6 +6,7 @@ import (
 	"io"
 	"io/fs"
 	"sync"
+	"sync/atomic"
 
 	"github.com/paddlecloud/pfs/pfs"
 )
@@ -22,6 +23,8 @@ type file struct {
 	handles int
 	store   pfs.Handle    // shared by all handles; nil if there is none, or the file is staged
 	rights  pfs.OpenFlags // that store is open for
+
+	staged atomic.Bool // stage is set; for those who must not wait for mu
 
 	mu       sync.RWMutex // guards the following, which only the holder of sem changes
 	stage    *stage       // nil unless the file is staged
@@ -135,11 +138,10 @@ func (fl *file) setEnd(end int64, unsynced bool) {
 	fl.end, fl.unsynced = end, unsynced
 }
 
-// setStage sets the staged content.
+// setStage sets the staged content. The caller holds mu.
 func (fl *file) setStage(s *stage) {
-	fl.mu.Lock()
-	defer fl.mu.Unlock()
 	fl.stage, fl.unsynced = s, false
+	fl.staged.Store(s != nil)
 }
 
 // sync makes the store know what was written.
@@ -210,6 +212,8 @@ func (fl *file) makeStage(ctx context.Context, n int64) error {
 	}
 	_ = fl.store.Close(ctx) // everything is synced
 	fl.store, fl.rights = nil, 0
+	fl.mu.Lock()
+	defer fl.mu.Unlock()
 	fl.setStage(s)
 	return nil
 }
@@ -315,12 +319,15 @@ func (fl *file) setAttr(ctx context.Context, mask pfs.AttrMask, attrs pfs.Attrs)
 			return err
 		}
 	}
-	if fl.stage != nil && mask&pfs.AttrModTime != 0 {
-		fl.mu.Lock()
-		fl.stage.MTime = attrs.ModTime
-		fl.mu.Unlock()
+	if fl.stage == nil {
+		return nil
 	}
-	return nil
+	fl.mu.Lock()
+	defer fl.mu.Unlock()
+	if mask&pfs.AttrModTime != 0 {
+		fl.stage.MTime = attrs.ModTime
+	}
+	return localError(op, fl.fs.nameOf(fl), fl.stage.update()) // or the next process would find a version that it does not know
 }
 
 // describe corrects what the store says of the file.
@@ -353,5 +360,7 @@ func (fl *file) openStaged(ctx context.Context) (pfs.File, error) {
 // drop removes the staged content.
 func (fl *file) drop() {
 	fl.stage.drop()
+	fl.mu.Lock()
+	defer fl.mu.Unlock()
 	fl.setStage(nil)
 }

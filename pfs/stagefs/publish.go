@@ -20,9 +20,12 @@ func (fl *file) upload(ctx context.Context, closing bool) error {
 		return nil
 	}
 	if closing && s.State != pending {
-		fl.mu.Lock()
-		err := s.setState(pending)
-		fl.mu.Unlock()
+		err := s.data.Sync() // without mu: readers do not wait for the disk
+		if err == nil {
+			fl.mu.Lock()
+			err = s.setState(pending)
+			fl.mu.Unlock()
+		}
 		if err != nil {
 			return localError("stagefs.upload", name, err)
 		}
@@ -42,7 +45,7 @@ func (fl *file) upload(ctx context.Context, closing bool) error {
 	s.removeRecord()
 	if fl.handles == 0 {
 		s.drop()
-		fl.stage = nil
+		fl.setStage(nil)
 	}
 	return nil
 }
@@ -158,15 +161,8 @@ func (f *FS) restore(ctx context.Context, name pfs.Path, old, info pfs.Info, att
 
 // uploadAll uploads the staged files that choose selects, and returns all errors.
 func (f *FS) uploadAll(ctx context.Context, choose func(s *stage) bool) error {
-	f.mu.Lock()
-	files := make([]*file, 0, len(f.files))
-	for _, fl := range f.files {
-		files = append(files, fl)
-		fl.users++
-	}
-	f.mu.Unlock()
 	var errs []error
-	for _, fl := range files {
+	for _, fl := range f.acquireAll() {
 		errs = append(errs, fl.uploadIf(ctx, choose))
 		f.release(fl)
 	}
@@ -214,15 +210,16 @@ func (f *FS) Status() []Status {
 		}
 		all = append(all, st)
 	}
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	for _, fl := range f.files {
+	for _, fl := range f.acquireAll() {
 		fl.mu.RLock()
-		if fl.stage != nil && fl.stage.dirty {
+		if fl.stage != nil && fl.stage.dirty && !fl.stage.apart {
 			add(fl.stage)
 		}
 		fl.mu.RUnlock()
+		f.release(fl)
 	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
 	for _, s := range f.incomplete {
 		add(s)
 	}
@@ -253,8 +250,10 @@ func (f *FS) Publish(ctx context.Context, id string) error {
 		}
 		fl.mu.Lock()
 		s.Base = now
-		err = s.setState(pending)
-		fl.stage = s
+		if err = s.data.Sync(); err == nil {
+			err = s.setState(pending)
+		}
+		fl.setStage(s)
 		fl.mu.Unlock()
 		f.take(s)
 		if err != nil {
@@ -288,19 +287,25 @@ func (f *FS) Discard(ctx context.Context, id string) error {
 // left returns the staged file with that ID.
 func (f *FS) left(op, id string) (pfs.Path, *stage, error) {
 	f.mu.Lock()
-	defer f.mu.Unlock()
 	for _, s := range f.incomplete {
 		if s.id == id {
+			defer f.mu.Unlock()
 			return s.Path, s, nil
 		}
 	}
-	for name, fl := range f.files {
+	f.mu.Unlock()
+	var name pfs.Path
+	var found *stage
+	for _, fl := range f.acquireAll() {
 		fl.mu.RLock()
-		s := fl.stage
-		fl.mu.RUnlock()
-		if s != nil && s.id == id && s.dirty {
-			return name, s, nil
+		if s := fl.stage; s != nil && s.id == id && s.dirty && !s.apart {
+			name, found = s.Path, s
 		}
+		fl.mu.RUnlock()
+		f.release(fl)
+	}
+	if found != nil {
+		return name, found, nil
 	}
 	return "", nil, pfs.Errorf(op, "", pfs.NotExist, "no staged file has the ID %q", id)
 }

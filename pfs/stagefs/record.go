@@ -34,21 +34,23 @@ type record struct {
 	Shown uint64    `json:"shown_id"` // the Info.ID that users know
 }
 
-// setState changes the state. A pending file survives the end of the system.
+// setState changes the state. A pending file survives the end of the system, so its content is synced before.
 func (s *stage) setState(to state) error {
 	was := s.State
 	s.State = to
-	err := error(nil)
-	if to == pending {
-		err = s.data.Sync()
-	}
-	if err == nil {
-		err = s.writeRecord(to == pending)
-	}
+	err := s.writeRecord(to == pending)
 	if err != nil {
 		s.State = was
 	}
 	return err
+}
+
+// update writes the record again if there is one.
+func (s *stage) update() error {
+	if !s.dirty || s.apart {
+		return nil
+	}
+	return s.writeRecord(s.State == pending)
 }
 
 // writeRecord replaces the record.
@@ -99,10 +101,7 @@ func (s *stage) removeRecord() {
 // moved notes the new name of the file.
 func (s *stage) moved(to pfs.Path) {
 	s.Path = to
-	if !s.dirty {
-		return
-	}
-	if err := s.writeRecord(s.State == pending); err != nil {
+	if err := s.update(); err != nil {
 		s.fs.opts.Logger.Warn("the record of a staged file has its old name", "path", to, "file", s.file(recordSuffix), "error", err)
 	}
 }
@@ -113,12 +112,13 @@ const resumeWait = time.Minute
 // recover locks the directory and reads the records in it.
 func (f *FS) recover() (err error) {
 	const op = "stagefs.New"
-	if err := os.MkdirAll(f.opts.Dir, 0o700); err != nil {
-		return pfs.E(op, "", pfs.KindOf(err), err)
-	}
 	for end := time.Now().Add(resumeWait); ; time.Sleep(10 * time.Millisecond) {
+		if err := os.MkdirAll(f.opts.Dir, 0o700); err != nil {
+			return pfs.E(op, "", pfs.KindOf(err), err)
+		}
 		f.held, err = lockDir(f.opts.Dir)
-		if pfs.KindOf(err) != pfs.Exist || !f.opts.Resume || time.Now().After(end) {
+		wait := pfs.KindOf(err) == pfs.Exist && f.opts.Resume || pfs.KindOf(err) == pfs.NotExist // it was just removed
+		if !wait || time.Now().After(end) {
 			break
 		}
 	}
@@ -190,7 +190,7 @@ func (f *FS) load(prefix string, resume bool) error {
 		return s.writeRecord(true)
 	}
 	fl := f.newFile(s.Path)
-	fl.stage = s
+	fl.setStage(s)
 	f.files[s.Path] = fl
 	f.ids.show(s.Base.ID, s.Shown)
 	return nil

@@ -43,8 +43,11 @@ func newGen() uint64 { return uint64(time.Now().UnixNano()) }
 // file returns the name of a local file.
 func (s *stage) file(suffix string) string { return filepath.Join(s.fs.opts.Dir, s.id+suffix) }
 
-// localError is the error of a local file.
+// localError is the error of a local file, nil for nil.
 func localError(op string, name pfs.Path, err error) error {
+	if err == nil {
+		return nil
+	}
 	kind := pfs.Other
 	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) {
 		kind = pfs.NoSpace

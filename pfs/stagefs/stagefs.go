@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io/fs"
 	"log/slog"
+	"maps"
 	"os"
 	"slices"
 	"strings"
@@ -341,6 +342,17 @@ func (f *FS) acquire(name pfs.Path) *file {
 	return fl
 }
 
+// acquireAll returns all files. The caller releases each.
+func (f *FS) acquireAll() []*file {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	all := slices.Collect(maps.Values(f.files))
+	for _, fl := range all {
+		fl.users++
+	}
+	return all
+}
+
 // newFile returns a file that is not in use.
 func (f *FS) newFile(name pfs.Path) *file {
 	return &file{fs: f, name: name, sem: make(chan struct{}, 1)}
@@ -351,10 +363,7 @@ func (f *FS) release(fl *file) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	fl.users--
-	fl.mu.RLock()
-	staged := fl.stage != nil
-	fl.mu.RUnlock()
-	if fl.users == 0 && !staged && f.files[fl.name] == fl {
+	if fl.users == 0 && !fl.staged.Load() && f.files[fl.name] == fl {
 		delete(f.files, fl.name)
 	}
 }

@@ -398,6 +398,74 @@ func TestTakesOverAbandonedDirectories(t *testing.T) {
 	})
 }
 
+// TestSlowDisk: what waits for the local disk of one file does not delay others.
+func TestSlowDisk(t *testing.T) {
+	store := newStore()
+	pfstest.WriteFile(t, store, "/slow", nil)
+	f := newFS(t, store, Options{})
+	h := openFile(t, f, "/slow", 0)
+	h.f.mu.Lock()
+	defer h.f.mu.Unlock()
+	waiting, done := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(waiting)
+		f.Status()
+	}()
+	go func() {
+		defer close(done)
+		f.release(f.acquire("/slow"))
+		other := openFile(t, f, "/other", pfs.OpenCreate)
+		writeAt(t, other, "content", 0)
+		must(t, other.Close(t.Context()))
+	}()
+	select {
+	case <-done:
+	case <-time.After(10 * time.Second):
+		t.Fatal("another file waits")
+	}
+	t.Cleanup(func() { <-waiting })
+}
+
+// TestAttributesOfPendingFile: attributes that are set after a failed upload are no change by others for the next
+// process.
+func TestAttributesOfPendingFile(t *testing.T) {
+	mem := newStore()
+	pfstest.WriteFile(t, mem, "/f", []byte("content"))
+	asHDFS := pfs.NewLayerWith(func(_ context.Context, _ pfs.Access, name pfs.Path, call func(pfs.FileSystem, pfs.Path) error) error {
+		return call(mem, name)
+	}, pfs.Hooks{Info: func(_ context.Context, _ pfs.Path, info pfs.Info) (pfs.Info, error) {
+		info.Version += info.ModTime.String()
+		return info, nil
+	}})
+	store := newFaulty(asHDFS)
+	f := newFS(t, store, Options{})
+	h := openFile(t, f, "/f", 0)
+	writeAt(t, h, "C", 0)
+	store.fail(pfs.NoSpace)
+	pfstest.WantKind(t, h.Flush(t.Context()), pfs.NoSpace)
+	store.work()
+	must(t, h.SetAttr(t.Context(), pfs.AttrMode|pfs.AttrModTime, pfs.Attrs{Mode: 0o600, ModTime: time.Unix(1e9, 0)}))
+	must(t, f.Close())
+
+	g := newFS(t, store, f.opts)
+	must(t, g.Flush(t.Context()))
+	pfstest.WantFile(t, mem, "/f", []byte("Content"))
+	if got := pfstest.MustStat(t, mem, "/f").Mode; got != 0o600 {
+		t.Errorf("mode %v", got)
+	}
+}
+
+// TestLockOfRemovedDirectory: no process uses a directory that another one has removed, after it took over what was in it.
+func TestLockOfRemovedDirectory(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "d")
+	must(t, os.Mkdir(dir, 0o700))
+	lock, err := openLock(dir)
+	must(t, err)
+	defer lock.Close()
+	must(t, os.RemoveAll(dir))
+	pfstest.WantKind(t, hold(lock), pfs.NotExist)
+}
+
 // TestOneProcess: two processes do not use one directory.
 func TestOneProcess(t *testing.T) {
 	store := newStore()

@@ -1,16 +1,21 @@
 package faults
 
 import (
+	"flag"
 	"fmt"
+	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/paddlecloud/pfs/internal/testbed"
 )
+
+var fsx = flag.Int("fsx", 1_000_000, "operations of fsx on each mount")
 
 // view is something that can be mounted.
 type view struct {
@@ -34,6 +39,10 @@ var views = []view{
 		c := testbed.Ceph(t)
 		spec, _ := cephDir(t, c)
 		return newMount(t, nil, "--store", fmt.Sprintf("%s?user=%s&keyring=%s", spec.URL, c.User, c.Keyring))
+	}},
+	{"HDFS", true, "its files have one owner, and no links", "", func(t *testing.T) *mounted {
+		c := testbed.HDFS(t)
+		return newMount(t, nil, "--store", fmt.Sprintf("hdfs://%s?conf-dir=%s&user=%s&block-size=1048576", c.Scratch(t), c.ConfDir, c.Superuser))
 	}},
 }
 
@@ -87,15 +96,20 @@ func TestPjdfstest(t *testing.T) {
 func TestFsx(t *testing.T) {
 	needMount(t)
 	p := testbed.Posix(t)
-	operations := "1000000"
 	if testing.Short() {
-		operations = "2000"
+		*fsx = 2000
 	}
+	each := min(10_000, *fsx) // of a process, which never unmaps what it has mapped for reading
 	eachView(t, func(t *testing.T, v view) {
 		m, work := v.mount(t), t.TempDir()
-		args := []string{"-q", "-f", filepath.Join(p.Config, "fsx.toml"), "-N", operations, "-P", work, filepath.Join(m.dir, "fsx")}
-		if out, err := m.run([]string{"RUST_LOG=info"}, filepath.Join(p.Bin, "fsx"), args...); err != nil {
-			t.Errorf("fsx: %v\n%s", err, out)
+		start := time.Now()
+		for done := 0; done < *fsx && !t.Failed(); done += each {
+			random := fmt.Sprint(rand.Uint32())
+			args := []string{"-q", "-f", filepath.Join(p.Config, "fsx.toml"), "-N", fmt.Sprint(each), "-S", random, "-P", work, filepath.Join(m.dir, "fsx")}
+			if out, err := m.run([]string{"RUST_LOG=info"}, filepath.Join(p.Bin, "fsx"), args...); err != nil {
+				t.Errorf("fsx -S %s, after %d operations: %v\n%s", random, done, err, out)
+			}
+			t.Logf("%d operations after %v", done+each, time.Since(start).Round(time.Second))
 		}
 		if left, _ := os.ReadDir(work); len(left) > 0 {
 			t.Errorf("fsx left %v", left)

@@ -5,6 +5,7 @@ package mounting
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"os"
@@ -122,8 +123,17 @@ func keep(ctx context.Context, a *app.App, o options, dir string, ready *os.File
 	defer start.Close()
 	log := os.Stderr
 	if ready != nil {
-		if log, err = openLog(dir); err != nil {
-			return err
+		name, err := logName(dir)
+		if err == nil {
+			log, err = openLog(name)
+		}
+		if err == nil {
+			go boundLog(ctx, log, name)
+		} else {
+			a.Note("warning: this mount has no log: %v", err)
+			if log, err = os.OpenFile(os.DevNull, os.O_RDWR, 0); err != nil {
+				return err
+			}
 		}
 		defer log.Close()
 	}
@@ -175,8 +185,9 @@ func upgrades() <-chan chan<- error {
 	return upgrades
 }
 
-// upgradeWait is how long a new server may take to open its store and to take over.
-const upgradeWait = time.Minute
+// upgradeWait is how long an upgrade may take. It is longer than the broker waits for the new server and the end of the
+// old one, so that the reason for a failure is known.
+const upgradeWait = 2 * time.Minute
 
 // upgrade replaces the servers of the mount at dir, or of all mounts if it is empty.
 func upgrade(ctx context.Context, a *app.App, dir string) error {
@@ -232,6 +243,9 @@ func upgraded(ctx context.Context, m fuse.Status) error {
 		if now.ServerPID != 0 && now.ServerPID != m.ServerPID {
 			return nil
 		}
+		if now.Refused != nil && (m.Refused == nil || now.Refused.Upgrades > m.Refused.Upgrades) {
+			return pfs.Errorf("mounting.upgraded", "", pfs.Unavailable, "the mount at %s is served by process %d as before: %s", m.MountPoint, m.ServerPID, now.Refused.Reason)
+		}
 	}
 	return pfs.Errorf("mounting.upgraded", "", pfs.Unavailable, "the mount at %s is served by process %d as before; the log of the mount has the reason", m.MountPoint, m.ServerPID)
 }
@@ -261,14 +275,40 @@ func (o options) prepareUnprivileged() error {
 	return nil
 }
 
-// openLog opens the log of the mount at dir, or else /dev/null.
-func openLog(dir string) (*os.File, error) {
-	if name, err := logName(dir); err == nil && os.MkdirAll(filepath.Dir(name), 0o700) == nil {
-		if f, err := os.OpenFile(name, os.O_CREATE|os.O_TRUNC|os.O_WRONLY|os.O_APPEND, 0o600); err == nil {
-			return f, nil
+// openLog opens an empty log.
+func openLog(name string) (*os.File, error) {
+	if err := os.MkdirAll(filepath.Dir(name), 0o700); err != nil {
+		return nil, err
+	}
+	return os.OpenFile(name, os.O_CREATE|os.O_TRUNC|os.O_RDWR|os.O_APPEND, 0o600)
+}
+
+const (
+	mostLog  = 16 << 20 // bytes of a log
+	logCheck = time.Minute
+)
+
+// boundLog keeps the file name short, to which log and other processes append: it is moved to name.old, which is
+// replaced. The processes go on with the same file, so its content is copied.
+func boundLog(ctx context.Context, log *os.File, name string) {
+	for tick := time.Tick(logCheck); ; {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick:
+		}
+		if info, err := log.Stat(); err != nil || info.Size() <= mostLog {
+			continue
+		}
+		old, err := os.OpenFile(name+".old", os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
+		if err == nil {
+			_, err = io.Copy(old, io.NewSectionReader(log, 0, 2*mostLog))
+			err = errors.Join(err, old.Close())
+		}
+		if err = errors.Join(err, log.Truncate(0)); err != nil {
+			fmt.Fprintln(log, "the older part of this log is lost:", err)
 		}
 	}
-	return os.OpenFile(os.DevNull, os.O_RDWR, 0)
 }
 
 // detach reports to the waiting process that the mount is ready, and leaves its terminal and directory.

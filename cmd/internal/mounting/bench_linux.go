@@ -89,7 +89,7 @@ func (b *benching) run(ctx context.Context, dir string) (err error) {
 	if b.size = defaultBenched; b.given.Given {
 		b.size = b.given.Bytes
 	}
-	if b.mount, err = mountOf(dir); err != nil {
+	if b.mount, err = fuse.MountOf(dir); err != nil {
 		return err
 	}
 	var own string
@@ -116,20 +116,6 @@ func (b *benching) run(ctx context.Context, dir string) (err error) {
 		b.table()
 	}
 	return errors.Join(err, left.Err())
-}
-
-// mountOf returns the mount that has dir.
-func mountOf(dir string) (found fuse.Status, err error) {
-	all, err := fuse.Mounts()
-	for _, m := range all {
-		if m.MountPoint == dir || strings.HasPrefix(dir, m.MountPoint+"/") {
-			found = m
-		}
-	}
-	if err == nil && found.MountPoint == "" {
-		err = pfs.Errorf("mounting.bench", pfs.Path(dir), pfs.Unsupported, "it is not in a mount of this program")
-	}
-	return found, err
 }
 
 // makeFiles makes the files to read.
@@ -299,7 +285,7 @@ func (b *benching) measure(ctx context.Context, where string, p place) error {
 type counts struct{ hit, other float64 }
 
 func cacheCounts(dir string) counts {
-	m, err := mountOf(dir)
+	m, err := fuse.MountAt(dir)
 	c, ok := m.Cache.(map[string]any)
 	if err != nil || !ok {
 		return counts{}
@@ -388,7 +374,8 @@ func (b *benching) onDisk(ctx context.Context, dir string) (err error) {
 	c, _ := b.mount.Cache.(map[string]any)
 	dirs, _ := c["dirs"].([]any)
 	if len(dirs) == 0 {
-		return nil // there is no cache
+		b.a.Note("the disk is not measured: the mount has no cache")
+		return nil
 	}
 	first, _ := dirs[0].(map[string]any)
 	top, _ := first["path"].(string)

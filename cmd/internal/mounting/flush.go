@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"path/filepath"
 	"time"
 
 	"github.com/paddlecloud/pfs/cmd/internal/app"
@@ -124,22 +123,12 @@ func printPending(a *app.App, p pending) {
 
 // mountsAt returns the mounts to which operands belong: the one that contains a path, or all.
 func mountsAt(operands []string) ([]fuse.Status, error) {
-	all, err := fuse.Mounts()
-	if err != nil || len(operands) == 0 {
-		return all, err
+	if len(operands) == 0 {
+		return fuse.Mounts()
 	}
-	name, err := filepath.Abs(operands[0])
+	m, err := fuse.MountOf(operands[0])
 	if err != nil {
 		return nil, err
 	}
-	var at []fuse.Status
-	for _, m := range all {
-		if pfs.Path(name).Within(pfs.Path(m.MountPoint)) && (at == nil || len(m.MountPoint) >= len(at[0].MountPoint)) {
-			at = []fuse.Status{m}
-		}
-	}
-	if at == nil {
-		return nil, pfs.Errorf("mounting.Flush", "", pfs.NotExist, "%s is not in a mount of this program", name)
-	}
-	return at, nil
+	return []fuse.Status{m}, nil
 }
