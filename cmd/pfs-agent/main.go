@@ -1,5 +1,6 @@
 // Command pfs-agent mounts a tree of a service or of a store in a pod or on a node. It takes the options of
-// paddlectl mount, and reads the same configuration if there is one. docs/mount.md describes mounts.
+// paddlectl mount, and reads the same configuration if there is one. docs/mount.md describes mounts. In the pods
+// of jobs it also runs the entry, stages inputs and uploads outputs (docs/jobs.md).
 package main
 
 import (
@@ -29,6 +30,7 @@ func commands(a *app.App) *cli.App {
 	}
 	program.Commands = []*cli.Command{
 		mounting.Mount(a, metrics), mounting.Broker(a, metrics), mounting.Status(a), mounting.Flush(a), mounting.Umount(a), mounting.Upgrade(a), plugin(a), install(a), mounting.Warm(a), mounting.Bench(a),
+		launchEntry(a), upload(a), stageInputs(a),
 		app.Completion(a, "Prints a shell script that completes subcommands and flags.", a.Program),
 		app.Help(a, program), app.Version(a), app.Candidates(a, program, known(program)),
 	}

@@ -22,6 +22,7 @@ type Rank struct {
 
 	Package string      // the local directory of the package
 	Root    string      // the directory that has the tree /pfs; empty if there is none
+	Inputs  string      // the directory that has the staged inputs under their paths below /pfs; empty if there are none
 	JobRoot string      // the directory with trainer_id and trainer_count; "/" in a pod
 	Dir     job.RankDir // for outputs and logs
 }
@@ -112,6 +113,9 @@ func (r *Rank) variables() map[string]string {
 		"PADDLE_TRAINER_ENDPOINTS":     strings.Join(r.Trainers, ","),
 		"PADDLE_CURRENT_ENDPOINT":      r.endpoint(),
 		"PADDLE_PSERVERS_IP_PORT_LIST": strings.Join(r.Pservers, ","),
+	}
+	if r.Inputs != "" {
+		env["PFS_INPUTS"] = r.Inputs
 	}
 	if r.Root != "" {
 		env["PFS_ROOT"] = r.Root

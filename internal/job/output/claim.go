@@ -11,6 +11,9 @@ import (
 	"github.com/paddlecloud/pfs/pfs"
 )
 
+// ErrTaken is the cause of a Conflict: another uploader has the outputs of the run, or has committed them.
+var ErrTaken = errors.New("the outputs belong to another uploader")
+
 // claimed says whose uploader works on the outputs of a run. An uploader that is started again for the
 // same job.RankDir has the same ID and goes on. Any other one is refused, so a pod that still ends and
 // the one that replaces it never mix.
@@ -63,7 +66,7 @@ func (u *uploader) claim(ctx context.Context) (*Marker, error) {
 		}
 		if other.Uploader != u.id {
 			return nil, pfs.Errorf("output.Upload", u.opts.Dir, pfs.Conflict,
-				"another uploader, on the machine %s since %s, has these outputs", other.Host, other.Since.Format(time.RFC3339))
+				"%w, on the machine %s since %s", ErrTaken, other.Host, other.Since.Format(time.RFC3339))
 		}
 	}
 	u.resumed = taken
@@ -74,7 +77,7 @@ func (u *uploader) claim(ctx context.Context) (*Marker, error) {
 	}
 	u.unclaim(ctx)
 	if m.Uploader != u.id {
-		return nil, pfs.Errorf("output.Upload", u.opts.Dir, pfs.Conflict, "it has the outputs of another run of this rank, with the marker %s", m.Name)
+		return nil, pfs.Errorf("output.Upload", u.opts.Dir, pfs.Conflict, "%w, which has written %s", ErrTaken, m.Name)
 	}
 	return m, nil
 }

@@ -216,7 +216,7 @@ func (u *uploader) awaitExit(ctx context.Context, ended chan<- struct{}) {
 // try is a pass while the job runs. Its failures are left to the next pass, except Conflict.
 func (u *uploader) try(ctx context.Context) (*job.Uploaded, error) {
 	m, err := u.begin(ctx)
-	if errors.Is(err, pfs.Conflict) {
+	if errors.Is(err, ErrTaken) {
 		return nil, err
 	}
 	if m != nil {
@@ -279,7 +279,7 @@ func (u *uploader) finish(ctx context.Context) (*job.Uploaded, error) {
 	copying, stop := context.WithDeadline(budgeted(ctx, retry.Policy{Total: max(u.opts.Wait, time.Second)}), deadline.Add(-reserve))
 	defer stop()
 	inv, m, err := u.rest(copying)
-	if err != nil && !u.ours && errors.Is(err, pfs.Conflict) {
+	if errors.Is(err, ErrTaken) {
 		return nil, err
 	}
 	ctx = budgeted(ctx, retry.Policy{Total: max(reserve, time.Second)})
@@ -306,7 +306,7 @@ func (u *uploader) rest(ctx context.Context) (*inventory, *Marker, error) {
 	for pause := 100 * time.Millisecond; ; pause = min(2*pause, 5*time.Second) {
 		before := u.progress.Files
 		m, err := u.begin(ctx)
-		if m != nil || errors.Is(err, pfs.Conflict) {
+		if m != nil || errors.Is(err, ErrTaken) {
 			return nil, m, err
 		}
 		if err == nil {

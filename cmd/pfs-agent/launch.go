@@ -1,0 +1,98 @@
+package main
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+
+	"github.com/paddlecloud/pfs/cmd/internal/app"
+	"github.com/paddlecloud/pfs/internal/job"
+	"github.com/paddlecloud/pfs/internal/job/launch"
+	"github.com/paddlecloud/pfs/internal/job/stage"
+	"github.com/urfave/cli/v2"
+)
+
+// launchEntry returns the command launch.
+func launchEntry(a *app.App) *cli.Command {
+	o := &rankOptions{a: a}
+	root := "/pfs"
+	return a.NewCommand(app.Spec{
+		Name:    "launch",
+		Summary: "run the entry of one rank of a job",
+		Text: `Runs the entry of a job as the main program of a container: passes signals on, keeps what
+the entry prints, and records how it ended. It waits for the uploader (pfs-agent upload), and
+ends with the exit code of the entry.
+` + rankText,
+		Examples: []string{"pfs-agent launch --spec /pfs-spec/spec.json --dir /pfs-job"},
+		Flags:    o.flags(false, &cli.StringFlag{Name: "root", Usage: "`DIR` has the tree /pfs", Value: root, Destination: &root}),
+		Run: func(context.Context, []string) error {
+			if err := o.read(); err != nil {
+				return err
+			}
+			exit, err := o.launch(root)
+			if err != nil {
+				return err
+			}
+			a.Main.Exit(exit.Code)
+			return nil
+		},
+	})
+}
+
+// launch runs the entry as the next run of the rank.
+func (o *rankOptions) launch(root string) (*job.Exit, error) {
+	n, err := o.nextRun()
+	if err != nil {
+		return nil, err
+	}
+	r := &o.rank
+	r.Dir = o.runDir(n)
+	r.Restart += n
+	if err := r.Dir.Make(); err != nil {
+		return nil, err
+	}
+	lock, err := lockRun(r.Dir)
+	if err != nil {
+		return nil, err
+	}
+	defer lock.Close()
+	r.Root, r.JobRoot = root, "/"
+	r.Package = filepath.Join(root, strings.TrimPrefix(string(r.Spec.Package), "/pfs"))
+	if err := syscall.Access("/", 2); err != nil { // not writable
+		r.JobRoot = r.Dir.Root()
+	}
+	if len(r.Spec.Inputs) > 0 {
+		r.Inputs = filepath.Join(o.dir, inputsName)
+		inputs, err := stage.Hold(r.Inputs, r.Spec.Inputs)
+		if err != nil {
+			return nil, err
+		}
+		defer inputs.Close()
+	}
+	exit, err := launch.Run(launch.Options{Rank: r, Env: os.Environ(), Stdout: os.Stdout, Stderr: os.Stderr, UploadWait: r.Spec.UploadWait})
+	if exit != nil {
+		done, _ := r.Dir.ReadUploaded()
+		leaveMessage(struct {
+			*job.Exit
+			Uploaded *job.Uploaded `json:"uploaded,omitempty"`
+		}{exit, done})
+	}
+	return exit, err
+}
+
+// nextRun returns the number of the next run. If the last one has no exit record, its container was killed
+// as a whole, and there will be none.
+func (o *rankOptions) nextRun() (int, error) {
+	n := 0
+	for ; ; n++ {
+		begun, _, err := launched(o.runDir(n))
+		if err != nil {
+			return 0, err
+		}
+		if !begun {
+			return n, nil
+		}
+	}
+}
