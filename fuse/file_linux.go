@@ -47,7 +47,7 @@ func (s *server) Open(cancel <-chan struct{}, in *raw.OpenIn, out *raw.OpenOut) 
 	if err != nil {
 		return s.status(stale(err))
 	}
-	info, err := h.Stat(ctx)
+	info, err := h.first(ctx)
 	if err == nil && !n.is(info) {
 		err = pfs.Stale
 	}
@@ -94,9 +94,9 @@ func handleFlags(flags uint32) pfs.OpenFlags {
 
 // openHandle opens a file for changes, and also for reading if the store allows it: other open files
 // of the node may then read through the handle.
-func (s *server) openHandle(ctx context.Context, name pfs.Path, flags pfs.OpenFlags, perm fs.FileMode) (pfs.Handle, error) {
+func (s *server) openHandle(ctx context.Context, name pfs.Path, flags pfs.OpenFlags, perm fs.FileMode) (*namedHandle, error) {
 	named := &namedHandle{s: s, id: pfs.NewID(), name: name, flags: flags | pfs.OpenRead}
-	ctx = pfs.WithHandleID(ctx, pfs.HandleID{ID: named.id})
+	ctx = pfs.WithHandleID(ctx, pfs.HandleID{ID: named.id, Opened: &named.opened})
 	h, err := pfs.OpenHandle(ctx, s.fs, name, named.flags, perm)
 	if pfs.KindOf(err) == pfs.Permission && flags&pfs.OpenRead == 0 {
 		named.flags = flags
@@ -154,6 +154,7 @@ func (s *server) openToRead(ctx context.Context, n *node, name pfs.Path, out *ra
 		s.close(o)
 		return s.status(pfs.Stale)
 	}
+	out.OpenFlags |= raw.FOPEN_NOFLUSH
 	if keep && !o.backed { // the kernel refuses both
 		out.OpenFlags |= raw.FOPEN_KEEP_CACHE
 	}
@@ -198,7 +199,7 @@ func (s *server) Create(cancel <-chan struct{}, in *raw.CreateIn, base string, o
 	if err != nil {
 		return s.status(err)
 	}
-	info, err := h.Stat(ctx)
+	info, err := h.first(ctx)
 	if err != nil {
 		h.Close(ctx)
 		return s.status(err)
@@ -216,7 +217,7 @@ func (s *server) Create(cancel <-chan struct{}, in *raw.CreateIn, base string, o
 }
 
 // create opens the file name, and creates it if it does not exist.
-func (s *server) create(ctx context.Context, dir *node, hdr *raw.InHeader, name pfs.Path, mode fs.FileMode, flags uint32) (pfs.Handle, error) {
+func (s *server) create(ctx context.Context, dir *node, hdr *raw.InHeader, name pfs.Path, mode fs.FileMode, flags uint32) (*namedHandle, error) {
 	open := handleFlags(flags)
 	h, err := s.openHandle(ctx, name, open&^pfs.OpenTruncate|pfs.OpenCreate|pfs.OpenExclusive, mode.Perm())
 	switch {
@@ -231,7 +232,10 @@ func (s *server) create(ctx context.Context, dir *node, hdr *raw.InHeader, name 
 	if err != nil {
 		return nil, err
 	}
-	if err := s.own(dir, hdr, mode, func(mask pfs.AttrMask, attrs pfs.Attrs) error { return h.SetAttr(ctx, mask, attrs) }); err != nil {
+	if err := s.own(dir, hdr, mode, func(mask pfs.AttrMask, attrs pfs.Attrs) error {
+		h.opened = pfs.Info{}
+		return h.SetAttr(ctx, mask, attrs)
+	}); err != nil {
 		h.Close(ctx)
 		return nil, err
 	}

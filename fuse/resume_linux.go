@@ -316,6 +316,8 @@ type namedHandle struct {
 	flags pfs.OpenFlags
 	file  atomic.Uint64 // Info.ID, 0 if the store has none
 
+	opened pfs.Info // of the file when it was opened, if there is a name in it
+
 	mu sync.Mutex
 	h  pfs.Handle
 }
@@ -391,6 +393,15 @@ func (n *namedHandle) Stat(ctx context.Context) (info pfs.Info, err error) {
 		n.file.Store(info.ID)
 	}
 	return info, err
+}
+
+// first is Stat before all other operations.
+func (n *namedHandle) first(ctx context.Context) (pfs.Info, error) {
+	if n.opened.Name == "" {
+		return n.Stat(ctx)
+	}
+	n.file.Store(n.opened.ID)
+	return n.opened, nil
 }
 
 func (n *namedHandle) SetAttr(ctx context.Context, mask pfs.AttrMask, attrs pfs.Attrs) error {

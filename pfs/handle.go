@@ -106,6 +106,9 @@ type HandleID struct {
 	// service, with its path as it is now. File is then the Info.ID that it had, or 0.
 	Continue bool
 	File     uint64
+
+	// Opened, if not nil, is where OpenHandle may store what Handle.Stat would return, which saves a request.
+	Opened *Info
 }
 
 type handleIDKey struct{}

@@ -45,7 +45,8 @@ func (c *Client) OpenHandle(ctx context.Context, name pfs.Path, flags pfs.OpenFl
 		return nil, err
 	}
 	h := &handle{c: c, wire: wire.Handle{ID: pfs.NewID(), Path: string(name), Flags: uint8(flags)}}
-	if id, ok := pfs.HandleIDOf(ctx); ok {
+	id, named := pfs.HandleIDOf(ctx)
+	if named {
 		if h.wire.ID = id.ID; id.Continue {
 			h.wire.File = id.File
 			if err := h.resume(ctx); err != nil {
@@ -60,6 +61,9 @@ func (c *Client) OpenHandle(ctx context.Context, name pfs.Path, flags pfs.OpenFl
 		return nil, err
 	}
 	h.wire.File = reply.Info.ID
+	if id.Opened != nil {
+		*id.Opened = reply.Info.Info()
+	}
 	c.leases.add(c, h, time.Duration(reply.Lease)*time.Second)
 	return h, nil
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"reflect"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -215,6 +216,29 @@ func TestLargeHandleReadsAndWrites(t *testing.T) {
 		}
 		if _, err := h.ReadAt(t.Context(), got, 3); !errors.Is(err, io.EOF) {
 			t.Errorf("behind the end: %v", err)
+		}
+	})
+}
+
+// TestOpened: the service describes a file when it opens it, as Stat does.
+func TestOpened(t *testing.T) {
+	eachStore(t, func(t *testing.T, fsys pfs.FileSystem) {
+		s := serveReplicas(t, fsys)
+		c := s.connect(t, s.URL)
+		for _, flags := range []pfs.OpenFlags{readWrite, readWrite | pfs.OpenTruncate} {
+			var opened pfs.Info
+			ctx := pfs.WithHandleID(t.Context(), pfs.HandleID{ID: pfs.NewID(), Opened: &opened})
+			h, err := c.OpenHandle(ctx, "/f", flags, 0o640)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if info, err := h.Stat(ctx); err != nil || !reflect.DeepEqual(info, opened) || info.Name != "f" {
+				t.Errorf("opened %+v, Stat %+v, %v", opened, info, err)
+			}
+			writeAt(t, h, "content", 0)
+			if err := h.Close(ctx); err != nil {
+				t.Error(err)
+			}
 		}
 	})
 }

@@ -84,6 +84,9 @@ func (fl *file) open(ctx context.Context, flags pfs.OpenFlags, perm fs.FileMode)
 				return nil, err
 			}
 		}
+		if id.Opened != nil {
+			*id.Opened = pfs.Info{} // it is that of the store
+		}
 	} else {
 		if fl.store != nil {
 			_ = fl.store.Close(ctx) // everything is synced
