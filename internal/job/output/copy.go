@@ -89,7 +89,7 @@ func (s *scanner) send(ctx context.Context) {
 			case transfer.Failed:
 				last = e.Err
 				if _, ok := p.files[e.Path]; ok && len(s.reasons) < maxLeftOut {
-					s.reasons[key(s.rel(e.Path))] = e.Err.Error()
+					s.reasons[key(s.rel(e.Path))] = cause(e.Err)
 				}
 			}
 		},

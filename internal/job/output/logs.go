@@ -2,6 +2,7 @@ package output
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -36,26 +37,26 @@ func LogName(restart, n int) string {
 	return fmt.Sprintf("restart-%04d-%s", restart, job.LogName(n))
 }
 
-// shipLogs sends the log files of the rank until everything is sent after the end.
-func (u *uploader) shipLogs(ctx context.Context, ended <-chan struct{}) {
+// shipLogs sends the log files of the rank until everything is sent after the end. It returns why that did not
+// succeed.
+func (u *uploader) shipLogs(ctx context.Context, ended <-chan struct{}) error {
 	s := &logShipper{u: u, sent: map[string]int64{}}
-	for {
-		s.pass(budgeted(ctx, retry.Default), false)
+	for running := true; running; {
+		_ = s.pass(budgeted(ctx, retry.Default), false)
 		select {
 		case <-ctx.Done():
-			return
+			return ctx.Err()
 		case <-ended:
+			running = false
 		case <-time.After(time.Second):
-			continue
 		}
-		break
 	}
-	// run waits for the logs, as long as for the outputs.
 	ctx, cancel := context.WithTimeout(ctx, u.opts.Wait)
 	defer cancel()
-	for pause := 100 * time.Millisecond; !s.pass(budgeted(ctx, retry.Default), true); pause = min(2*pause, 5*time.Second) {
-		if retry.Sleep(ctx, pause) != nil {
-			return
+	for pause := 100 * time.Millisecond; ; pause = min(2*pause, 5*time.Second) {
+		err := s.pass(budgeted(ctx, retry.Policy{Total: max(u.opts.Wait, time.Second)}), true)
+		if err == nil || retry.Sleep(ctx, pause) != nil {
+			return err
 		}
 	}
 }
@@ -68,19 +69,18 @@ type logShipper struct {
 	last time.Time        // when a growing file was sent
 }
 
-// pass sends what is new, and reports whether the store has all.
-func (s *logShipper) pass(ctx context.Context, final bool) bool {
+// pass sends what is new. It returns the first failure.
+func (s *logShipper) pass(ctx context.Context, final bool) (failed error) {
 	names, err := filepath.Glob(filepath.Join(s.u.opts.Rank.Logs(), "*.log")) // sorted
 	if err != nil || len(names) == 0 {
-		return true
+		return err
 	}
 	if !s.made {
 		if err := pfs.MkdirAll(ctx, s.u.opts.FS, s.u.opts.Logs, 0o755); err != nil {
-			return false
+			return err
 		}
 		s.made = true
 	}
-	all := true
 	for i, name := range names {
 		info, err := os.Stat(name)
 		if err != nil || info.Size() == s.sent[name] {
@@ -92,7 +92,7 @@ func (s *logShipper) pass(ctx context.Context, final bool) bool {
 		}
 		n, err := s.send(ctx, name, info.Size(), growing)
 		if err != nil {
-			all = false
+			failed = cmp.Or(failed, err)
 			continue
 		}
 		s.sent[name] = n
@@ -101,7 +101,7 @@ func (s *logShipper) pass(ctx context.Context, final bool) bool {
 		}
 	}
 	s.trim(ctx)
-	return all
+	return failed
 }
 
 // send sends the first size bytes of a log file; of a growing one, only whole lines.

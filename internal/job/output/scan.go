@@ -223,10 +223,21 @@ func (s *scanner) reason(name pfs.Path) string {
 	if reason := s.reasons[key(s.rel(name))]; reason != "" {
 		return reason
 	}
-	if s.failure != nil {
-		return s.failure.Error()
+	return cause(s.failure)
+}
+
+// cause describes the failure of an upload without the path, which stands before it.
+func cause(err error) string {
+	e := (*pfs.Error)(nil)
+	switch {
+	case errors.Is(err, pfs.Canceled):
+		return "the time for uploading was over"
+	case !errors.As(err, &e):
+		return err.Error()
+	case e.Cause() == "":
+		return e.Kind.Error()
 	}
-	return "the time for uploading was over"
+	return e.Kind.Error() + ": " + e.Cause()
 }
 
 // leave notes an entry that is left out.

@@ -161,6 +161,9 @@ type uploader struct {
 	pending  int64 // bytes of files that are not uploaded
 	progress Progress
 	failure  error // of the last pass, the first one
+
+	logs       chan struct{} // closed when shipLogs has ended
+	logFailure error         // why logs are missing; set before
 }
 
 // run uploads until the end.
@@ -172,7 +175,11 @@ func (u *uploader) run(ctx context.Context) (*job.Uploaded, error) {
 	defer work.Wait()
 	defer cancel()
 	work.Go(func() { u.awaitExit(ctx, ended) })
-	work.Go(func() { u.shipLogs(ctx, ended) })
+	u.logs = make(chan struct{})
+	work.Go(func() {
+		defer close(u.logs)
+		u.logFailure = u.shipLogs(ctx, ended)
+	})
 	for {
 		began := time.Now()
 		busy := u.progress.Busy
@@ -220,7 +227,7 @@ func (u *uploader) try(ctx context.Context) (*job.Uploaded, error) {
 		return nil, err
 	}
 	if m != nil {
-		return u.acknowledge(m)
+		return u.acknowledge(ctx, m)
 	}
 	if err == nil {
 		err = u.sync(ctx, stable)
@@ -272,31 +279,30 @@ func (u *uploader) tell(err error) {
 // finish uploads the rest after the end of the entry, and commits.
 func (u *uploader) finish(ctx context.Context) (*job.Uploaded, error) {
 	deadline := time.Now().Add(u.opts.Wait)
-	ctx, cancel := context.WithDeadline(ctx, deadline)
+	ending, cancel := context.WithDeadline(ctx, deadline)
 	defer cancel()
 	// Some of the time is for the manifest and the marker.
 	reserve := min(u.opts.Wait/10, 30*time.Second)
-	copying, stop := context.WithDeadline(budgeted(ctx, retry.Policy{Total: max(u.opts.Wait, time.Second)}), deadline.Add(-reserve))
+	copying, stop := context.WithDeadline(budgeted(ending, retry.Policy{Total: max(u.opts.Wait, time.Second)}), deadline.Add(-reserve))
 	defer stop()
 	inv, m, err := u.rest(copying)
 	if errors.Is(err, ErrTaken) {
 		return nil, err
 	}
-	ctx = budgeted(ctx, retry.Policy{Total: max(reserve, time.Second)})
+	ending = budgeted(ending, retry.Policy{Total: max(reserve, time.Second)})
 	if err != nil && u.ours {
-		inv, err = u.remains(ctx, err)
+		inv, err = u.remains(ending, err)
 	}
 	if err == nil && m == nil {
 		defer inv.Close()
-		m, err = u.commit(ctx, inv)
+		m, err = u.commit(ending, inv)
 	}
 	if err != nil {
 		err = fmt.Errorf("there is no marker, so the outputs count as incomplete: %w", err)
 		u.tell(err)
-		done := &job.Uploaded{Reason: err.Error()}
-		return done, u.opts.Rank.WriteUploaded(done)
+		return u.acknowledge(ctx, &Marker{Reasons: []string{err.Error()}})
 	}
-	return u.acknowledge(m)
+	return u.acknowledge(ctx, m)
 }
 
 // rest repeats passes until everything is at the store, the time is over, or nothing helps. It returns the
@@ -332,11 +338,18 @@ func (u *uploader) rest(ctx context.Context) (*inventory, *Marker, error) {
 	}
 }
 
-// acknowledge tells the launcher that the work is done.
-func (u *uploader) acknowledge(m *Marker) (*job.Uploaded, error) {
+// acknowledge waits for the logs and tells the launcher that the work is done.
+func (u *uploader) acknowledge(ctx context.Context, m *Marker) (*job.Uploaded, error) {
+	select {
+	case <-u.logs:
+	case <-ctx.Done():
+		return nil, pfs.E("output.Upload", u.opts.Dir, pfs.Canceled, ctx.Err())
+	}
 	done := &job.Uploaded{Marker: m.Name, Files: m.Files, Bytes: m.Bytes}
-	if m.Name == Incomplete && len(m.Reasons) > 0 {
+	if len(m.Reasons) > 0 {
 		done.Reason = m.Reasons[0]
+	} else if u.logFailure != nil {
+		done.Reason = "logs are missing: " + u.logFailure.Error()
 	}
 	return done, u.opts.Rank.WriteUploaded(done)
 }
