@@ -1,10 +1,14 @@
 package python_test
 
 import (
+	"errors"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/paddlecloud/pfs/recordio"
 )
 
 // venv returns a Python with the packages of requirements-NAME.txt. Without the package registry it
@@ -46,6 +50,8 @@ func TestLoader(t *testing.T) {
 	dir := t.TempDir()
 	write(t, dir)
 	encode(t, dir)
+	writeOrders(t, dir, 3000)
+	indexes(t, dir)
 	python(t, []string{"RECORDIO_WRITTEN=" + dir}, venv(t, "test"), "-m", "unittest", "discover", "-s", "loader_tests", "-t", ".")
 }
 
@@ -54,4 +60,33 @@ func TestLint(t *testing.T) {
 	open(t, ".")
 	python(t, nil, venv(t, "test"), "-m", "ruff", "check", "--no-cache", ".")
 	python(t, nil, venv(t, "test"), "-m", "mypy", "--cache-dir", t.TempDir())
+}
+
+// indexes writes every set once more, with zstd, and the index of each file FILE in dir as FILE.goidx.
+func indexes(t *testing.T, dir string) {
+	t.Helper()
+	all := variants()
+	all["zstd"] = recordio.WriterOptions{Compressor: recordio.Zstd, ChunkBytes: 100_000}
+	for name, records := range sets() {
+		writeFile(t, filepath.Join(dir, name+".zstd"), all["zstd"], records)
+		for variant := range all {
+			path := filepath.Join(dir, name+"."+variant)
+			f, err := os.Open(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			x, err := recordio.BuildIndex(f, recordio.ScanOptions{})
+			f.Close()
+			if err != nil {
+				t.Fatal(err)
+			}
+			out, err := os.Create(path + ".goidx")
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := errors.Join(recordio.WriteIndex(out, x), out.Close()); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
 }

@@ -2,6 +2,7 @@
 
 from __future__ import absolute_import
 
+import collections
 import struct
 import zlib
 
@@ -10,11 +11,13 @@ from .errors import RecordIOError, UnknownCompressorError
 
 MAX_CHUNK = 1 << 30  # bytes, stored and decompressed
 _MAGIC = 0x01020304
-_HEADER = struct.Struct("<5I")
+HEADER = struct.Struct("<5I")
 _LENGTH = struct.Struct("<I")
 _STEP = 1 << 20  # bytes read at a time, whatever length a header states
-_NONE, _SNAPPY, _GZIP = 0, 1, 2
-_UNREAD = {0x5A530001: "zstd"}
+NONE, SNAPPY, GZIP, ZSTD = 0, 1, 2, 0x5A530001
+COMPRESSORS = {NONE: "none", SNAPPY: "snappy", GZIP: "gzip", ZSTD: "zstd"}
+
+Header = collections.namedtuple("Header", "compressor size records crc")
 
 
 def read_chunks(f):
@@ -37,24 +40,44 @@ def read_chunks(f):
 def _read_chunk(f):
     """Returns the size of the next chunk and its records. The size is 0 at the end; the records
     are None for a chunk with an index or metadata."""
-    head = _read(f, _HEADER.size)
+    head = _read(f, HEADER.size)
     if not head:
         return 0, None
-    if len(head) < _HEADER.size:
+    header = parse_header(head)
+    stored = _read(f, header.size)
+    check_size(len(stored), header.size)
+    if header.records == 0:
+        return len(head) + len(stored), None
+    check_crc(stored, header.crc)
+    return len(head) + len(stored), _records(_decompressed(stored, header.compressor), header.records)
+
+
+def parse_header(head, room=None):
+    """Parses the header of a chunk, for which the file has room bytes if that is known."""
+    if len(head) < HEADER.size:
         raise RecordIOError("cut off: %d bytes where a chunk would begin" % len(head))
-    magic, checksum, compressor, size, count = _HEADER.unpack(head)
+    magic, checksum, compressor, size, count = HEADER.unpack(head)
     if magic != _MAGIC:
         raise RecordIOError("no chunk begins where one must: not a RecordIO file, or damaged")
     if size > MAX_CHUNK:
         raise RecordIOError("a chunk of %d bytes: at most %d" % (size, MAX_CHUNK))
-    stored = _read(f, size)
-    if len(stored) < size:
-        raise RecordIOError("cut off: %d of a chunk's %d bytes" % (len(stored), size))
-    if count == 0:
-        return len(head) + size, None
-    if zlib.crc32(stored) & 0xFFFFFFFF != checksum:
+    if room is not None:
+        check_size(min(room - HEADER.size, size), size)
+    return Header(compressor, size, count, checksum)
+
+
+def check_size(found, size):
+    if found < size:
+        raise RecordIOError("cut off: %d of a chunk's %d bytes" % (found, size))
+
+
+def check_crc(stored, crc):
+    if zlib.crc32(stored) & 0xFFFFFFFF != crc:
         raise RecordIOError("it does not match its checksum")
-    return len(head) + size, _records(_decompressed(stored, compressor), count)
+
+
+def compressor_name(compressor):
+    return COMPRESSORS.get(compressor, "%#x" % compressor)
 
 
 def _read(f, size):
@@ -70,15 +93,15 @@ def _read(f, size):
 
 
 def _decompressed(stored, compressor):
-    if compressor == _NONE:
+    if compressor == NONE:
         return stored
-    if compressor == _SNAPPY:
+    if compressor == SNAPPY:
         return snappy.decode_stream(stored, MAX_CHUNK)
-    if compressor == _GZIP:
+    if compressor == GZIP:
         return _gunzip(stored)
     raise UnknownCompressorError(
-        "%s is not supported in Python: "
-        "rewrite the file with none, snappy or gzip (paddlectl recordio recompress)" % _UNREAD.get(compressor, "compressor %#x" % compressor)
+        "compressor %s is not supported without the extra [fast]: install paddle-recordio[fast], "
+        "or rewrite the file with none, snappy or gzip (paddlectl recordio recompress)" % compressor_name(compressor)
     )
 
 

@@ -1,5 +1,22 @@
-from typing import BinaryIO, Iterator
+from struct import Struct
+from typing import BinaryIO, Iterator, NamedTuple
 
 MAX_CHUNK: int
+HEADER: Struct
+NONE: int
+SNAPPY: int
+GZIP: int
+ZSTD: int
+COMPRESSORS: dict[int, str]
+
+class Header(NamedTuple):
+    compressor: int
+    size: int
+    records: int
+    crc: int
 
 def read_chunks(f: BinaryIO) -> Iterator[list[bytes]]: ...
+def parse_header(head: bytes, room: int | None = ...) -> Header: ...
+def check_size(found: int, size: int) -> None: ...
+def check_crc(stored: bytes | memoryview, crc: int) -> None: ...
+def compressor_name(compressor: int) -> str: ...

@@ -1,48 +1,210 @@
-"""An iterable for PyTorch's DataLoader."""
+"""Records by their number."""
 
-from __future__ import absolute_import
+from __future__ import annotations
 
-from .decoders import decoder_of
-from .trainers import check_trainer, files_of, samples
+import operator
+import os
+from collections import OrderedDict
+from typing import TYPE_CHECKING, Any, Callable, Iterator, Sequence, overload
 
-try:
-    from torch.utils.data import IterableDataset as _Base
-    from torch.utils.data import get_worker_info as _worker_info
-except ImportError:
-    _Base = object
+import numpy as np
 
-    def _worker_info():
-        return None
+from .chunks import NONE
+from .codecs import crc32c, decompress
+from .errors import PickleError, RecordIOError
+from .index import Ints
+from .schema import Decoder
+from .shards import Pattern, Shard, find
+from .storage import Range
+
+if TYPE_CHECKING:
+    import pyarrow  # type: ignore[import-untyped]
+
+CACHE_BYTES = 256 << 20
 
 
-class RecordDataset(_Base):
-    """The samples of one trainer's RecordIO files:
+class Dataset:
+    """The records of a dataset, a file or files that match a pattern, by number:
 
-        dataset = recordio.dataset.RecordDataset("/pfs/dc/home/alice/dataset/housing_train*",
-                                                 parallelism=4, trainer_id=1)
-        for batch in torch.utils.data.DataLoader(dataset, batch_size=32, num_workers=2):
+        dataset = recordio.Dataset("/data/housing")
+        len(dataset), dataset[7], dataset[[1, 5, 3]]
 
-    The workers of a DataLoader divide the trainer's files as the trainers divide the dataset:
-    with fewer files than workers, some workers have no work. Each iteration starts at the
-    first file. Without torch the class is an ordinary iterable.
+    Records are decoded as the manifest of the dataset says; without a manifest they are bytes, unless
+    decode says "msgpack", "pickle", "json", "raw" or is a function of bytes. It is a map-style dataset
+    for the DataLoaders of torch and paddle, with any sampler and any number of workers, and a data
+    source for Grain.
+
+    Decompressed blocks of at most cache_bytes stay in memory, and 4 bytes a record for positions.
+    Random access uses the index beside a file (.NAME.idx). The first access makes a missing index and
+    keeps it there if the directory can be written.
     """
 
-    def __init__(self, pattern, parallelism=1, trainer_id=0, decode="auto", check=True):
-        super(RecordDataset, self).__init__()
-        check_trainer(trainer_id, parallelism)
-        decoder_of(decode)  # report an unknown name here, not in a worker
-        self._pattern = pattern
-        self._parallelism = parallelism
-        self._trainer_id = trainer_id
-        self._decode = decode
-        self._check = check
+    def __init__(
+        self,
+        pattern: Pattern,
+        decode: str | Callable[[bytes], Any] | None = None,
+        *,
+        cache_bytes: int = CACHE_BYTES,
+        check: bool = True,
+    ) -> None:
+        self._pattern, self._decode, self.cache_bytes = pattern, decode, cache_bytes
+        found = find(pattern, check)
+        self.shards, self.columns = found.shards, found.columns
+        self._decoder = Decoder(decode, found.payload, found.columns)
+        self.payload = found.payload
+        self.starts: Ints = np.cumsum([0] + [s.records for s in self.shards], dtype=np.int64)
+        self._blocks = _Blocks(self.shards, cache_bytes)
 
-    def __iter__(self):
-        files = files_of(self._pattern, self._parallelism, self._trainer_id, self._check)
-        worker = _worker_info()
-        if worker is not None:
-            files = files[worker.id :: worker.num_workers]
-        decode = decoder_of(self._decode)  # workers receive the name, because functions may not pickle
-        for path in files:
-            for sample in samples(path, decode):
-                yield sample
+    def __len__(self) -> int:
+        return int(self.starts[-1])
+
+    def __repr__(self) -> str:
+        return "recordio.Dataset(%r, %d records in %d files)" % (self._pattern, len(self), len(self.shards))
+
+    @overload
+    def __getitem__(self, item: int) -> Any: ...
+    @overload
+    def __getitem__(self, item: slice | Sequence[int]) -> list[Any]: ...
+    def __getitem__(self, item: int | slice | Sequence[int]) -> Any:
+        if isinstance(item, slice):
+            return self.__getitems__(range(*item.indices(len(self))))
+        if isinstance(item, (Sequence, np.ndarray)):
+            return self.__getitems__(item)
+        return self.__getitems__([operator.index(item)])[0]
+
+    def __getitems__(self, indices: Sequence[int]) -> list[Any]:
+        """The records with these numbers, decoded. It reads them in one batch."""
+        return self.decode_batch(self.read_batch(indices), indices)
+
+    def __iter__(self) -> Iterator[Any]:
+        from .streaming import Stream
+
+        return iter(Stream(self, 1, 0))
+
+    def read_batch(self, indices: Sequence[int] | Ints) -> list[memoryview]:
+        """The bytes of the records with these numbers, as views of decompressed blocks."""
+        numbers = np.asarray(indices, np.int64).reshape(-1)
+        numbers = np.where(numbers < 0, numbers + len(self), numbers)
+        if len(numbers) and (numbers.min() < 0 or numbers.max() >= len(self)):
+            raise IndexError("record %d of %d" % (next(i for i in indices if not -len(self) <= i < len(self)), len(self)))
+        return self._blocks.read(numbers, self.starts)
+
+    def decode_batch(self, records: Sequence[memoryview], indices: Sequence[int] | Ints | None = None) -> list[Any]:
+        """Decodes records; indices are their numbers, for messages."""
+        try:
+            return self._decoder(records)
+        except ValueError as e:
+            first = self._decoder.first_malformed(records)
+            place = "record %d of a batch" % first if indices is None else self.place(int(indices[first]))
+            raise (PickleError if isinstance(e, PickleError) else ValueError)("%s: %s" % (place, e))
+
+    def place(self, number: int) -> str:
+        """Names the file of a record, and its number there."""
+        number += len(self) if number < 0 else 0
+        shard = int(np.searchsorted(self.starts, number, "right")) - 1
+        return "%s, record %d" % (self.shards[shard].path, number - self.starts[shard])
+
+    def to_arrow(self) -> pyarrow.Table:
+        """All records as a table, with the types of the manifest."""
+        from .arrow import table
+
+        return table(self)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _again, (type(self), self._pattern, self._decode, self.cache_bytes)
+
+
+def _again(kind: type[Dataset], pattern: Pattern, decode: str | Callable[[bytes], Any] | None, cache_bytes: int) -> Dataset:
+    return kind(pattern, decode, cache_bytes=cache_bytes, check=False)
+
+
+class _Blocks:
+    """A cache of decompressed blocks."""
+
+    def __init__(self, shards: list[Shard], most: int) -> None:
+        self.shards, self.most, self.bytes, self.pid = shards, most, 0, os.getpid()
+        self.kept: OrderedDict[tuple[int, int], memoryview] = OrderedDict()
+
+    def read(self, numbers: Ints, starts: Ints) -> list[memoryview]:
+        places: list[list[tuple[int, int, int, int, int]]] = []
+        order = np.argsort(numbers, kind="stable")
+        shards = np.searchsorted(starts, numbers[order], "right") - 1
+        missing: dict[tuple[int, int], None] = {}
+        bounds = np.flatnonzero(np.diff(shards, prepend=-1))
+        for at, end in zip(bounds.tolist(), bounds[1:].tolist() + [len(order)]):
+            shard = int(shards[at])
+            rows = self._locate(shard, numbers[order[at:end]] - starts[shard])
+            places.append(rows)
+            for _, first, last, _, _ in rows:
+                for block in range(first, last + 1):
+                    if (shard, block) in self.kept:
+                        self.kept.move_to_end((shard, block))
+                    else:
+                        missing[shard, block] = None
+        fetched = self._fetch(list(missing))
+        out: list[memoryview] = [memoryview(b"")] * len(order)
+        for i, (shard, first, last, a, b) in zip(order.tolist(), (row for rows in places for row in rows)):
+            if first == last:
+                data = self.kept.get((shard, first)) or fetched[shard, first]
+            else:
+                keys = [(shard, block) for block in range(first, last + 1)]
+                data = memoryview(b"".join(self.kept.get(key) or fetched[key] for key in keys))
+            out[i] = data[a:b]
+        for key, data in fetched.items():
+            self._keep(key, data)
+        return out
+
+    def _locate(self, shard: int, local: Ints) -> list[tuple[int, int, int, int, int]]:
+        """Returns shard, first and last block, and start and end in these blocks of each record."""
+        x = self.shards[shard].index
+        ends = x.ends[local]
+        chunk = np.searchsorted(x.first, local, "right") - 1
+        begin = np.where(local == x.first[chunk], x.data[chunk], x.ends[local - 1]) + 4
+        first = np.searchsorted(x.block_data, begin, "right") - 1
+        last = np.searchsorted(x.block_data, ends, "left") - 1
+        first = np.minimum(first, last)  # an empty record may begin where its block ends
+        base = x.block_data[first]
+        return list(zip([shard] * len(local), first.tolist(), last.tolist(), (begin - base).tolist(), (ends - base).tolist()))
+
+    def _fetch(self, keys: list[tuple[int, int]]) -> dict[tuple[int, int], memoryview]:
+        """Reads blocks. Those of one file that follow each other are read together, and all ranges of
+        all files in one call."""
+        if not keys:
+            return {}
+        ranges: list[Range] = []
+        inside: list[tuple[int, int]] = []  # the range of each block, and its start there
+        for shard, block in keys:
+            x, path = self.shards[shard].index, self.shards[shard].path
+            at = int(x.block_at[block])
+            end = at + int(x.block_size[block])
+            if ranges and ranges[-1][0] == path and ranges[-1][2] == at:
+                ranges[-1] = (path, ranges[-1][1], end)
+            else:
+                ranges.append((path, at, end))
+            inside.append((len(ranges) - 1, at - ranges[-1][1]))
+        read = [memoryview(b) for b in self.shards[keys[0][0]].storage.ranges(ranges)]
+        return {key: self._block(key, read[r][at:]) for key, (r, at) in zip(keys, inside)}
+
+    def _block(self, key: tuple[int, int], stored: memoryview) -> memoryview:
+        shard, block = self.shards[key[0]], key[1]
+        x = shard.index
+        chunk = x.chunks[int(np.searchsorted(x.data, x.block_data[block], "right")) - 1]
+        size = int(x.block_size[block])
+        try:
+            if len(stored) < size:
+                raise RecordIOError("the file was cut off while it was read")
+            data = decompress(chunk.compressor, stored[:size], verify=True)
+            if chunk.compressor == NONE:  # one of several blocks that were read together
+                data = memoryview(data.tobytes())
+            wrong = len(data) != x.block_data[block + 1] - x.block_data[block]
+            if wrong or chunk.compressor == NONE and crc32c(data) != x.block_sum[block]:
+                raise RecordIOError("a block does not match its checksum: it is damaged, or the file has changed since it was indexed")
+        except RecordIOError as e:
+            raise shard.error(e, chunk)
+        return data
+
+    def _keep(self, key: tuple[int, int], data: memoryview) -> None:
+        self.kept[key] = data
+        self.bytes += len(data)
+        while self.bytes > self.most and self.kept:
+            self.bytes -= len(self.kept.popitem(last=False)[1])

@@ -25,8 +25,10 @@ def auto(data):
 
     The three are unambiguous. A pickle has at least two bytes and begins with _PROTO or, before
     protocol 2, with a smaller byte that is not in _JSON. In MessagePack such a byte is a
-    complete value: a small number or the empty map.
+    complete value: a small number or the empty map. A number of one byte may also be JSON.
     """
+    if len(data) == 1 and data < _PROTO:
+        raise ValueError("a record of one byte: a number of MessagePack or of JSON")
     if len(data) > 1 and data[:1] in _JSON:
         return _json(data)
     if len(data) > 1 and data[:1] <= _PROTO:
@@ -64,5 +66,5 @@ def decoded(decode, record, path, number):
         failure = PickleError if isinstance(e, PickleError) else ValueError
         text = "%s, record %d: %s" % (path, number, e)
         if decode is auto:
-            text += ' (a record is taken for pickle, MessagePack or JSON by how it begins; decode="json" or "raw" says what it is)'
+            text += ' (a record is taken for pickle, MessagePack or JSON by how it begins; decode="msgpack", "json" or "raw" says what it is)'
         raise failure(text)

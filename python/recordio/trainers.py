@@ -8,6 +8,7 @@ import glob
 from . import restricted
 from .decoders import decoded, decoder_of
 from .errors import PickleError
+from .manifest import payload_of
 from .reading import reader as open_reader
 from .sets import check_sets, in_directory
 
@@ -32,19 +33,24 @@ def files_of(pattern, count, trainer_id, check=True):
     return files[trainer_id::count]
 
 
-def recordio_reader(filepath, parallelism, trainer_id, decode="auto", check=True):
+def recordio_reader(filepath, parallelism, trainer_id, decode=None, check=True):
     """Returns a function that yields the samples of one trainer's RecordIO files.
 
     filepath is a pattern such as "/pfs/dc/home/alice/dataset/housing_train*",
     parallelism the number of trainers. The returned function finds the files when it is
-    called. check=False accepts incomplete sets.
+    called. check=False accepts incomplete sets. Samples are decoded as the manifest of the
+    files says, and are bytes without one. decode sets "pickle", "msgpack", "json", "raw", "auto",
+    which recognizes containers, or a function of bytes.
     """
     check_trainer(trainer_id, parallelism)
-    decode = decoder_of(decode)
+    if decode is not None:
+        decoder_of(decode)  # report an unknown name here
 
     def reader():
-        for path in files_of(filepath, parallelism, trainer_id, check):
-            for sample in samples(path, decode):
+        files = files_of(filepath, parallelism, trainer_id, check)
+        decoder = decoder_of(payload_of(files) if decode is None else decode)
+        for path in files:
+            for sample in samples(path, decoder):
                 yield sample
 
     return reader

@@ -186,10 +186,10 @@ class Auto(unittest.TestCase):
                 self.assertEqual(decoders.auto(pickle.dumps(value, protocol)), value, protocol)
 
     def test_msgpack(self):
-        values = [bytes(bytearray([b])) for b in range(0x81)] + [b"\xff", b"\xc0", b"\x93(K\x01", b"\x81\xa1a."]
+        values = [b"\x80", b"\xff", b"\xc0", b"\x93(K\x01", b"\x81\xa1a."]
         for data in values:
             self.assertEqual(decoders.auto(data), msgpack.loads(data), data)
-        for data in (b"", b"\xc1"):
+        for data in [b"", b"\xc1"] + [bytes(bytearray([b])) for b in range(0x80)]:  # a digit may also be JSON
             with self.assertRaises(ValueError):
                 decoders.auto(data)
 

@@ -49,7 +49,7 @@ class Encoded(unittest.TestCase):
         import numpy
 
         for name in ("pickle", "msgpack"):
-            got = list(recordio.recordio_reader(self.path("array." + name), 1, 0)())
+            got = list(recordio.recordio_reader(self.path("array." + name), 1, 0, decode="auto")())
             self.assertEqual(len(got), SAMPLES)
             for i, (features, price) in enumerate(got):
                 want = (i + numpy.arange(6, dtype="<f4")).reshape(2, 3)

@@ -133,7 +133,7 @@ class Damage(InDirectory):
             chunk(good[:-1], 3): "a record of 5 bytes where 4 are left",
             chunk(good, 3, compressor=1): "not a snappy stream",
             chunk(good, 3, compressor=2): "gzip",
-            chunk(good, 3, compressor=0x5A530001): "chunk 0, offset 0: zstd is not supported in Python: rewrite the file with none, snappy or gzip (paddlectl recordio recompress)",
+            chunk(good, 3, compressor=0x5A530001): "chunk 0, offset 0: compressor zstd is not supported without the extra [fast]: install paddle-recordio[fast], or rewrite the file with none, snappy or gzip (paddlectl recordio recompress)",
             records_chunk([b"x"])[:12] + b"\xff\xff\xff\xff" + b"\x01\x00\x00\x00": "at most",
         }
         for data, says in tests.items():

@@ -1,0 +1,144 @@
+import multiprocessing
+import os
+import pickle
+from typing import Any
+
+import numpy as np
+
+import recordio
+
+from .files import WRITTEN, InDirectory, chunk, ids, needs_written
+
+COUNTS = [[3, 0, 2], [4], [], [1, 1, 1]]  # a chunk without records, and a shard without chunks
+
+
+def picked(dataset: Any, queue: Any) -> None:
+    queue.put(ids(dataset[[11, 0, 5, 5]]))
+
+
+class Dataset(InDirectory):
+    def test_by_number(self) -> None:
+        directory = self.dataset(COUNTS)
+        for pattern in (directory, directory / "t", str(directory) + "/t*", sorted(directory.glob("t*"))):
+            ds = recordio.Dataset(pattern)
+            self.assertEqual(len(ds), 12)
+            self.assertEqual(ids(ds), list(range(12)))
+            self.assertEqual(ids(ds[i] for i in range(-12, 12)), list(range(12)) * 2)
+            self.assertEqual(ids(ds[2:9:3]), [2, 5, 8])
+            self.assertEqual(ids(ds.__getitems__([11, 0, 11])), [11, 0, 11])
+            self.assertEqual(ids(ds[np.array([4, 3])]), [4, 3])
+            self.assertEqual(ds[[]], [])
+            self.assertEqual(ids(ds.decode_batch(ds.read_batch([7, 1]))), [7, 1])
+            for i in (12, -13):
+                with self.assertRaisesRegex(IndexError, "record %d of 12" % i):
+                    ds[i]
+        self.assertIn("12 records in 4 files", repr(ds))
+        self.assertTrue((directory / ".t-00000-of-00004.idx").exists())
+
+    def test_one_file(self) -> None:
+        path = self.dataset(COUNTS) / "t-00001-of-00004"
+        self.assertEqual(ids(recordio.Dataset(path)), [5, 6, 7, 8])
+
+    def test_processes(self) -> None:
+        ds = recordio.Dataset(self.dataset(COUNTS))
+        ds[0]
+        for method in ("fork", "spawn", "forkserver"):
+            context = multiprocessing.get_context(method)
+            queue = context.Queue()
+            process = context.Process(target=picked, args=(ds, queue))
+            process.start()
+            self.assertEqual(queue.get(timeout=60), [11, 0, 5, 5], method)
+            process.join()
+        self.assertEqual(ids(pickle.loads(pickle.dumps(ds))), list(range(12)))
+
+    def test_small_cache(self) -> None:
+        ds = recordio.Dataset(self.dataset(COUNTS), cache_bytes=0)
+        self.assertEqual(ids(ds[[3, 9, 4]]), [3, 9, 4])
+
+    def test_without_manifest_bytes(self) -> None:
+        (self.dir / "a").write_bytes(chunk([b"[1]", b"", b"\x80\x02."]))
+        ds = recordio.Dataset(self.dir / "a")
+        self.assertEqual(list(ds), [b"[1]", b"", b"\x80\x02."])
+        self.assertEqual(recordio.Dataset(self.dir / "a", decode=len)[:], [3, 0, 3])
+        with self.assertRaisesRegex(ValueError, r"a, record 1: "):
+            recordio.Dataset(self.dir / "a", decode="json")[1]
+        with self.assertRaisesRegex(ValueError, "no payload 'auto'"):
+            recordio.Dataset(self.dir / "a", decode="auto")
+
+    def test_json_of_numbers(self) -> None:
+        (self.dir / "n").mkdir()
+        directory = self.dataset([[1]], payload="json")
+        self.assertEqual(recordio.Dataset(directory)[0], {"id": 0})
+
+    def test_incomplete(self) -> None:
+        directory = self.dataset(COUNTS)
+        with self.assertRaisesRegex(ValueError, "3 of the 4 files of the dataset t are not among those named"):
+            recordio.Dataset(str(directory) + "/t-00001*")
+        (directory / "t-00003-of-00004").unlink()
+        with self.assertRaisesRegex(ValueError, "1 of the 4 files of the dataset t are not among"):
+            recordio.Dataset(str(directory) + "/t*")
+        with self.assertRaises(FileNotFoundError):
+            recordio.Dataset(directory)[9]
+        self.assertEqual(len(recordio.Dataset(str(directory) + "/t*", check=False)), 9)
+
+    def test_nothing_there(self) -> None:
+        with self.assertRaisesRegex(FileNotFoundError, "no file matches"):
+            recordio.Dataset(self.dir / "x*")
+        with self.assertRaisesRegex(ValueError, "is a directory without a dataset"):
+            recordio.Dataset(self.dir)
+        self.dataset([[1]])
+        with self.assertRaisesRegex(ValueError, "not a manifest"):
+            (self.dir / "t" / ".t.manifest").write_text("{}")
+            recordio.Dataset(self.dir / "t")
+
+    def test_changed(self) -> None:
+        """A file that changes while it is read is an error that names it, not wrong records."""
+        directory = self.dataset([[3, 3]])
+        path = directory / "t-00000-of-00001"
+        data = path.read_bytes()
+        for change in (data[:30], data[:-1], data[:1] + b"x" + data[2:], data[:-1] + b"x", chunk([b"other"] * 6)):
+            path.write_bytes(data)
+            for idx in directory.glob(".*.idx"):
+                idx.unlink()
+            opened = recordio.Dataset(directory, cache_bytes=0)
+            opened[5]
+            read = iter(recordio.stream(directory, decode="raw"))
+            path.write_bytes(change)
+            if change[1] != b"x"[0]:  # records at random are found without the headers of chunks
+                with self.assertRaisesRegex(recordio.RecordIOError, "t-00000-of-00001"):
+                    opened[0], opened[5]
+            with self.assertRaisesRegex(recordio.RecordIOError, "t-00000-of-00001"):
+                list(read)
+
+    def test_stale_index(self) -> None:
+        """An index of another file is not used."""
+        a, b = self.dataset([[2, 4]], "a"), self.dataset([[3, 3]], "b")
+        recordio.Dataset(a)[0]
+        (b / ".b-00000-of-00001.idx").write_bytes((a / ".a-00000-of-00001.idx").read_bytes())
+        with self.assertRaisesRegex(recordio.RecordIOError, "is of another file: remove it"):
+            recordio.Dataset(b)[0]
+        (b / ".b-00000-of-00001.idx").write_bytes(b"damaged")
+        self.assertEqual(ids(recordio.Dataset(b)[:]), list(range(6)))
+
+    def test_read_only_directory(self) -> None:
+        directory = self.dataset(COUNTS)
+        shard = recordio.Dataset(directory).shards[0]
+        os.mkdir(str(directory / ".t-00000-of-00004.idx"))  # it cannot be replaced by a file
+        self.assertEqual(shard.index.first.tolist(), [0, 3, 5])
+        self.assertEqual([p.name for p in directory.glob("*.tmp")], [])
+
+    @needs_written
+    def test_compressors_and_indexes(self) -> None:
+        """Every record of the files of the Go writer, in order and at random; and the same index."""
+        for path in sorted(WRITTEN.glob("*.*")):
+            if path.name.startswith((".", "sample", "array")) or path.suffix in (".json", ".jsonl", ".goidx"):
+                continue
+            want = list(recordio.reader(str(path.with_suffix(".none"))))
+            ds = recordio.Dataset(path, decode="raw")
+            order = np.random.default_rng(1).permutation(len(ds))
+            self.assertEqual(list(ds), want, path.name)
+            self.assertEqual(ds[order], [want[i] for i in order], path.name)
+            self.assertEqual(int(ds.shards[0].index.first[-1]), len(want))
+            made = path.with_name("." + path.name + ".idx").read_bytes()
+            if "index" not in path.name:  # Go's writer embeds the index, so the file has another size
+                self.assertEqual(made, (WRITTEN / (path.name + ".goidx")).read_bytes(), path.name)

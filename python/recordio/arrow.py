@@ -1,0 +1,122 @@
+"""A whole dataset as an Arrow table."""
+
+from __future__ import annotations
+
+import base64
+import decimal
+from typing import TYPE_CHECKING, Any, Callable
+
+import numpy as np
+import pyarrow as pa  # type: ignore[import-untyped]
+
+from .schema import Decoder, Type
+
+if TYPE_CHECKING:
+    from .dataset import Dataset
+
+_WORDS = {
+    "int": pa.int64(),
+    "float": pa.float64(),
+    "float64": pa.float64(),
+    "float32": pa.float32(),
+    "float16": pa.float16(),
+    "bool": pa.bool_(),
+    "text": pa.string(),
+    "bytes": pa.binary(),
+    "null": pa.null(),
+    "date": pa.date32(),
+}
+_ROWS = 1 << 16  # in a batch
+
+Fix = Callable[[Any], Any]
+
+
+def type_of(t: Type) -> pa.DataType:
+    """Returns the Arrow type of a type of the manifest."""
+    if t.word == "list" and t.element is not None:
+        of = type_of(t.element)
+        return pa.list_(of, t.shape[0]) if t.shape and t.shape[0] is not None else pa.list_(of)
+    if t.word == "map" and t.element is not None:
+        return pa.map_(pa.string(), type_of(t.element))
+    made = _element(t)
+    for n in reversed(t.shape or []):
+        made = pa.list_(made) if n is None else pa.list_(made, n)
+    return made
+
+
+def _element(t: Type) -> pa.DataType:
+    if t.word == "struct":
+        return pa.struct([(name, type_of(f)) for name, f in t.fields])
+    if t.word in _WORDS:
+        return _WORDS[t.word]
+    if t.word == "time":
+        return (pa.time32 if t.unit in ("s", "ms") else pa.time64)(t.unit)
+    if t.word == "duration" or t.word == "timedelta64" and t.unit in ("s", "ms", "us", "ns"):
+        return pa.duration(t.unit)
+    if t.word == "timestamp" or t.word == "datetime64" and t.unit in ("s", "ms", "us", "ns"):
+        return pa.timestamp(t.unit, t.zone or None)
+    if t.word == "decimal":
+        precision, scale = t.precision or (76, 38)
+        return pa.decimal128(precision, scale) if precision <= 38 else pa.decimal256(precision, scale)
+    if t.word[0] == "U":
+        return pa.string()
+    if t.word[0] in "SV":
+        return pa.binary()
+    if t.dtype is None or t.dtype.kind not in "iuf":
+        raise TypeError("Arrow has no type for %s" % t.text)
+    return pa.from_numpy_dtype(t.dtype)
+
+
+def _fixed(t: Type, payload: str) -> Fix:
+    """Returns the function that gives pyarrow what it accepts for the type."""
+    if t.word == "decimal":
+        return decimal.Decimal
+    if t.word in ("bytes",) and payload == "json":
+        return base64.b64decode
+    if t.word == "list" and t.element is not None:
+        each = _optional(t.element, payload)
+        return lambda value: [each(v) for v in value]
+    if t.word == "map" and t.element is not None:
+        each = _optional(t.element, payload)
+        return lambda value: [(k, each(v)) for k, v in value.items()]
+    if t.word == "struct" and not t.shape:
+        fields = [(name, _optional(f, payload)) for name, f in t.fields]
+        return lambda value: {name: each(value.get(name)) for name, each in fields}
+    return lambda value: value.tolist() if isinstance(value, np.ndarray) and value.ndim != 1 else value
+
+
+def _optional(t: Type, payload: str) -> Fix:
+    fix = _fixed(t, payload)
+    return lambda value: None if value is None else fix(value)
+
+
+def table(dataset: Dataset) -> pa.Table:
+    """Reads all records. Without columns in the manifest, pyarrow infers the types of samples that
+    are maps; other samples become one column, value."""
+    from .streaming import Stream
+
+    columns = [(c["name"], Type(c["type"])) for c in dataset.columns if c["type"] != "skip"]
+    if not columns or any(c.get("label") for c in dataset.columns):
+        values = list(dataset)
+        return pa.Table.from_pylist(values) if values and all(isinstance(v, dict) for v in values) else pa.table({"value": values})
+    schema = pa.schema([(name or "column%d" % i if len(columns) > 1 else name or "value", type_of(t)) for i, (name, t) in enumerate(columns)])
+    fixes = [_optional(t, dataset.payload) for _, t in columns]
+    decoder, batches = Decoder(None, dataset.payload, []), []
+    whole = Stream(dataset, 1, 0)
+    rows: list[Any] = []
+    for _, records in whole._reading(whole._groups(0, 0, 1)):
+        rows += decoder(records)
+        if len(rows) >= _ROWS:
+            batches.append(_batch(rows, columns, fixes, schema))
+            rows = []
+    batches.append(_batch(rows, columns, fixes, schema))
+    return pa.Table.from_batches(batches, schema)
+
+
+def _batch(rows: list[Any], columns: list[tuple[str, Type]], fixes: list[Fix], schema: pa.Schema) -> pa.RecordBatch:
+    arrays = []
+    for i, ((name, _), fix) in enumerate(zip(columns, fixes)):
+        key: Any = name if name else i
+        values = rows if not name and len(columns) == 1 else [row.get(key) if name else row[key] for row in rows]
+        arrays.append(pa.array([fix(v) for v in values], schema.field(i).type))
+    return pa.RecordBatch.from_arrays(arrays, schema=schema)

@@ -1,0 +1,216 @@
+"""Finds the files of a dataset, and reads their chunks and records."""
+
+from __future__ import annotations
+
+import os
+import posixpath
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any, Sequence
+
+from . import index, manifest
+from .chunks import HEADER, check_crc, parse_header
+from .codecs import decompress
+from .errors import RecordIOError
+from .index import Chunk, Chunks, Index
+from .sets import check_sets
+from .storage import Local, Storage, storage_of
+
+Pattern = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
+
+
+@dataclass
+class Shard:
+    """One file of a dataset."""
+
+    storage: Storage
+    path: str
+    name: str  # in the fingerprint of the dataset
+    stated: dict[str, Any] | None = None  # in the manifest
+    _chunks: Chunks | None = field(default=None, repr=False)
+    _index: Index | None = field(default=None, repr=False)
+
+    @property
+    def records(self) -> int:
+        return int(self.stated["records"]) if self.stated else len(self)
+
+    def __len__(self) -> int:
+        """The number of records in the file itself."""
+        return int(self.chunks.first[-1])
+
+    @property
+    def chunks(self) -> Chunks:
+        if self._chunks is None:
+            try:
+                self._chunks = self._load_chunks()
+            except RecordIOError as e:
+                raise self.error(e)
+            if self.stated and int(self._chunks.first[-1]) != self.stated["records"]:
+                raise self.error("the file has %d records, and the manifest states %d" % (self._chunks.first[-1], self.stated["records"]))
+        return self._chunks
+
+    def _load_chunks(self) -> Chunks:
+        size = self.storage.size(self.path)
+        if self.stated and size != self.stated["bytes"]:
+            raise RecordIOError("the file has %d bytes, and the manifest states %d" % (size, self.stated["bytes"]))
+        if not isinstance(self.storage, Local):  # each header costs a request
+            self._index = self._stored_index(size)
+        return self._index or index.walk_headers(self._read, size)
+
+    @property
+    def index(self) -> Index:
+        """The index beside the file. If there is none, it is made and, if possible, stored there."""
+        if self._index is None:
+            size = self.chunks.size
+            self._index = self._stored_index(size)
+            if self._index is None:
+                try:
+                    text = index.build(self._read, size)
+                except RecordIOError as e:
+                    raise self.error(e)
+                self._index = index.parse(text, size)
+                self._keep(text)
+            if [c.crc for c in self._index.chunks] != [c.crc for c in self.chunks.chunks]:
+                raise self.error("its index %s is of another file: remove it" % index.name_of(self.path))
+        return self._index
+
+    def _stored_index(self, size: int) -> Index | None:
+        try:
+            return index.parse(self.storage.read(index.name_of(self.path)), size)
+        except (OSError, RecordIOError):  # absent, or stale: the index of the file as it is will be made
+            return None
+
+    def _keep(self, text: bytes) -> None:
+        """Stores the index for the next time. Where that is not possible, it is made again."""
+        if not isinstance(self.storage, Local):
+            return
+        temporary = "%s.%d.tmp" % (index.name_of(self.path), os.getpid())
+        try:
+            with open(temporary, "wb") as f:
+                f.write(text)
+            os.replace(temporary, index.name_of(self.path))
+        except OSError:
+            if os.path.exists(temporary):
+                os.remove(temporary)
+
+    def _read(self, start: int, end: int) -> bytes:
+        return self.storage.ranges([(self.path, start, end)])[0]
+
+    def load(self, number: int) -> tuple[memoryview, list[int]]:
+        """Reads chunk number of those with records: its data, and the ends of the records in it."""
+        chunk = self.chunks.chunks[number]
+        try:
+            stored = memoryview(self._read(chunk.offset, chunk.offset + chunk.size))
+            check_header(chunk, stored)
+            check_crc(stored[HEADER.size :], chunk.crc)
+            data = decompress(chunk.compressor, stored[HEADER.size :])
+            return data, index.record_ends(data, chunk.records)
+        except RecordIOError as e:
+            raise self.error(e, chunk)
+
+    def error(self, cause: object, chunk: Chunk | None = None) -> RecordIOError:
+        kind = type(cause) if isinstance(cause, RecordIOError) else RecordIOError
+        place = ", chunk %d, offset %d" % (chunk.number, chunk.offset) if chunk else ""
+        return kind("%s%s: %s (paddlectl recordio verify lists all damage)" % (self.path, place, cause))
+
+
+def check_header(chunk: Chunk, stored: memoryview) -> None:
+    """Raises RecordIOError if another chunk than before is in that place."""
+    if len(stored) < chunk.size:
+        raise RecordIOError("the file was cut off while it was read")
+    header = parse_header(bytes(stored[: HEADER.size]))
+    if (header.compressor, header.size, header.records, header.crc) != (
+        chunk.compressor,
+        chunk.size - HEADER.size,
+        chunk.records,
+        chunk.crc,
+    ):
+        raise RecordIOError("the file has changed since it was opened")
+
+
+@dataclass
+class Set:
+    """The files that a pattern names, in the order of their names."""
+
+    shards: list[Shard]
+    payload: str
+    columns: list[dict[str, Any]]
+
+
+def find(pattern: Pattern, check: bool = True) -> Set:
+    """Finds the files of a dataset: of a directory with one dataset, DIR/PREFIX of one of several, or
+    files that match a pattern. Raises ValueError if files are missing or of another set."""
+    patterns = [os.fspath(p) for p in ([pattern] if isinstance(pattern, (str, os.PathLike)) else pattern)]
+    if not patterns:
+        raise ValueError("no file is named")
+    storage = storage_of(patterns[0])
+    paths: list[str] = []
+    by_path: dict[str, dict[str, Any]] = {}
+    for text in patterns:
+        more, found = _paths(storage, text)
+        paths += more
+        by_path.update((path, found) for path in more if found)
+    if len(set(paths)) < len(paths):
+        raise ValueError("%s: a file is named twice" % (pattern,))
+    by_path.update(manifest.beside([p for p in paths if p not in by_path], partial(_names, storage), storage.read))
+    manifests = [by_path.get(path) for path in paths]
+    stated = {id(m): {s["name"]: s for s in m["shards"]} for m in by_path.values()}
+    shards = [Shard(storage, path, path, stated[id(m)][posixpath.basename(path)] if m else None) for path, m in zip(paths, manifests)]
+    first = manifests[0] if manifests else None
+    if check and [s.path for s in shards] != patterns[:1]:  # one file named by itself may be part of a set
+        _check(shards, manifests)
+    if first and all(m is first for m in manifests):
+        for shard in shards:
+            shard.name = posixpath.basename(shard.path)
+    columns = first.get("columns", []) if first and all(m and m.get("columns") == first.get("columns") for m in manifests) else []
+    payload = manifest.same_payload(manifests)
+    return Set(sorted(shards, key=lambda s: os.fsencode(s.name)), payload, columns)
+
+
+def _names(storage: Storage, directory: str) -> list[str]:
+    try:
+        return storage.names(directory)
+    except PermissionError:  # files may be readable in a directory that is not
+        return []
+
+
+def _paths(storage: Storage, text: str) -> tuple[list[str], dict[str, Any] | None]:
+    """Returns the files that text names and, if it names a dataset, its manifest."""
+    if storage.isdir(text):
+        text = text.rstrip("/")
+        if storage.isdir(text + "/latest"):  # of a published dataset
+            text += "/latest"
+        names = [d for d in map(manifest.dataset_of, storage.names(text)) if d]
+        if len(names) != 1:
+            what = "holds the datasets " + ", ".join(names) if names else "is a directory without a dataset"
+            raise ValueError("%s %s: name its files, such as %s/%s*" % (text, what, text, (names or [""])[0]))
+        return _listed(storage, text, names[0])
+    head, name = text.rsplit("/", 1) if "/" in text else (".", text)
+    if not set("*?[") & set(text) and storage.isdir(head) and manifest.file_name(name) in _names(storage, head):
+        return _listed(storage, head, name)
+    paths = storage.glob(text)
+    if not paths:
+        raise FileNotFoundError("%s: no file matches" % text)
+    return paths, None
+
+
+def _listed(storage: Storage, directory: str, name: str) -> tuple[list[str], dict[str, Any]]:
+    at = "%s/%s" % (directory, manifest.file_name(name))
+    m = manifest.parse(storage.read(at), at)
+    return ["%s/%s" % (directory, s["name"]) for s in m["shards"]], m
+
+
+def _check(shards: list[Shard], manifests: list[dict[str, Any] | None]) -> None:
+    """Compares the files with their manifests or, without one, with the numbers in their names."""
+    by_id = {id(m): m for m in manifests if m}
+    for m in by_id.values():
+        mine = [s for s, of in zip(shards, manifests) if of is m]
+        names = {posixpath.basename(s.path) for s in mine}
+        absent = [s["name"] for s in m["shards"] if s["name"] not in names]
+        if absent:
+            raise ValueError(
+                "%d of the %d files of the dataset %s are not among those named, the first is %s: name the dataset, such as %s; "
+                "check=False reads what is there"
+                % (len(absent), len(m["shards"]), m["name"], absent[0], posixpath.join(posixpath.dirname(mine[0].path), m["name"]))
+            )
+    check_sets([s.path for s, m in zip(shards, manifests) if m is None])

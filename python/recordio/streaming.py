@@ -1,0 +1,317 @@
+"""The records of an epoch in order, for one of several ranks."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections import OrderedDict, deque
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Any, Callable, Iterable, Iterator
+
+import numpy as np
+
+from .dataset import CACHE_BYTES, Dataset
+from .index import Ints
+from .order import Order, Walk, fingerprint, order_of, parse_shuffle
+from .shards import Pattern, Shard
+
+_GROUP_RECORDS, _GROUP_BYTES = 1024, 16 << 20  # decoded at a time
+_AHEAD = 2  # chunks
+_DENSE = 8  # records of more chunks than this are copied, so that they do not keep the chunks in memory
+_RANKS = (("RANK", "WORLD_SIZE"), ("PADDLE_TRAINER_ID", "PADDLE_TRAINERS_NUM"), ("PADDLE_INIT_TRAINER_ID", "PADDLE_INIT_NUM_GRADIENT_SERVERS"))
+
+
+def stream(
+    pattern: Pattern,
+    world_size: int | None = None,
+    rank: int | None = None,
+    seed: int = 0,
+    epoch: int = 0,
+    shuffle: str = "none",
+    equal: str = "exact",
+    cursor: int = 0,
+    *,
+    batch_size: int = 1,
+    decode: str | Callable[[bytes], Any] | None = None,
+    cache_bytes: int = CACHE_BYTES,
+    check: bool = True,
+) -> Stream:
+    """Returns the records of one rank in the order of ``paddlectl dataset shard --policy order`` with
+    the same options, as an iterable that torch and paddle accept as an IterableDataset:
+
+        records = recordio.stream("/data/housing", seed=1, epoch=e, shuffle="block:16", equal="drop", batch_size=32)
+        loader = torch.utils.data.DataLoader(records, batch_size=32, num_workers=4)
+
+    shuffle is "none", "global" or "block:WINDOW[:LANES]"; equal is "exact", "drop" or "pad". rank and
+    world_size default to RANK and WORLD_SIZE, the variables of PaddlePaddle, or 0 of 1.
+
+    batch_size is that of the DataLoader: its workers take whole batches in turn, so the order is the
+    same with any number of workers. cursor, the number of records that all ranks together have had,
+    resumes an epoch with any number of ranks and workers: each record comes exactly once. To resume
+    with the same numbers, state_dict and load_state_dict work with torchdata's StatefulDataLoader.
+
+    Memory is bounded by cache_bytes for the decompressed chunks that a shuffle returns to, three
+    chunks more, and about 16 MiB of records.
+    """
+    if rank is None or world_size is None:
+        if rank is not None or world_size is not None:
+            raise ValueError("rank and world_size need each other")
+        rank, world_size = rank_of(os.environ)
+    dataset = Dataset(pattern, decode, cache_bytes=cache_bytes, check=check)
+    return _class()(dataset, world_size, rank, seed, epoch, shuffle, equal, cursor, batch_size)
+
+
+def rank_of(environ: Any) -> tuple[int, int]:
+    """Returns rank and world size from the environment; 0 of 1 if it states none."""
+    for names in _RANKS:
+        texts = [environ.get(name, "").strip() for name in names]
+        if not any(texts):
+            continue
+        if not all(t.isascii() and t.isdigit() for t in texts):
+            raise ValueError("%s=%r, %s=%r: two numbers are needed" % (names[0], texts[0], names[1], texts[1]))
+        return int(texts[0]), int(texts[1])
+    return 0, 1
+
+
+class Stream:
+    """See stream."""
+
+    def __init__(
+        self,
+        dataset: Dataset,
+        world_size: int,
+        rank: int,
+        seed: int = 0,
+        epoch: int = 0,
+        shuffle: str = "none",
+        equal: str = "exact",
+        cursor: int = 0,
+        batch_size: int = 1,
+    ) -> None:
+        self.dataset, self.seed, self.epoch, self.batch_size = dataset, seed, epoch, batch_size
+        kind, window, lanes = parse_shuffle(shuffle)
+        self.shuffle = "block:%d:%d" % (window, lanes) if kind == "block" else kind
+        if batch_size < 1:
+            raise ValueError("batch_size=%d: at least 1" % batch_size)
+        self._walk = Walk(len(dataset), cursor, rank, world_size, equal)
+        self._read = self._resume = 0
+        self._order: Order | None = None
+        self._fingerprint = ""
+
+    def __len__(self) -> int:
+        """The number of records of this rank, from the cursor on."""
+        return len(self._walk)
+
+    def cursor_after(self, steps: int) -> int:
+        """The cursor when every rank has done this number of steps: to resume from it, pass it to
+        stream, with any number of ranks. A step is one record of each rank."""
+        return self._walk.cursor_after(steps)
+
+    def __iter__(self) -> Iterator[Any]:
+        self._read, self._resume = self._resume, 0
+        return self._values(self._read)
+
+    def _values(self, read: int) -> Iterator[Any]:
+        decode = self.dataset.decode_batch
+        for numbers, records in self._reading(self._groups(read, *_worker())):
+            for value in decode(records, numbers):
+                self._read += 1
+                yield value
+
+    def _blocks(self) -> list[int]:
+        if not self.shuffle.startswith("block"):
+            return []
+        return [c.records for s in self.dataset.shards for c in s.chunks.chunks]
+
+    def order(self) -> Order:
+        """The order of the epoch."""
+        if self._order is None:
+            self._order = order_of(self.shuffle, len(self.dataset), self._blocks(), self.seed, self.epoch)
+        return self._order
+
+    def _groups(self, read: int, worker: int, workers: int) -> Iterator[Ints]:
+        """Yields the numbers of the records of one worker, from its record number read on."""
+        size = self.batch_size
+        each = _record_bytes(self.dataset)
+        group = max(1, min(_GROUP_RECORDS, int(_GROUP_BYTES / each)))
+        total = len(self._walk)
+        order = self.order()
+        while True:
+            own = np.arange(read, read + group, dtype=np.int64)
+            steps = (own // size * workers + worker) * size + own % size
+            steps = steps[steps < total]
+            if len(steps):
+                yield order.at(self._walk.positions(steps))
+            if len(steps) < group:
+                return
+            read += group
+
+    def _reading(self, groups: Iterable[Ints]) -> Iterator[tuple[Ints, list[memoryview]]]:
+        dataset = self.dataset
+        if self.shuffle == "global" and len(dataset) * _record_bytes(dataset) > dataset.cache_bytes:
+            return ((numbers, dataset.read_batch(numbers)) for numbers in groups)
+        keep = 0 if self.shuffle == "none" else dataset.cache_bytes
+        return _Chunks(dataset.shards, dataset.starts, keep).records(groups)
+
+    def state_dict(self) -> dict[str, Any]:
+        """The position in the epoch, after the record that was yielded last. dataset, shuffle, seed,
+        epoch and cursor are those of ``paddlectl dataset shard --state``; with several workers the
+        cursor is that of the start."""
+        worker, workers = _worker()
+        walk = self._walk
+        return {
+            **self._identity(),
+            "cursor": walk.cursor_after(self._read) if workers == 1 else walk.cursor,
+            "start": walk.cursor,
+            "world_size": walk.world_size,
+            "rank": walk.rank,
+            "equal": walk.equal,
+            "batch_size": self.batch_size,
+            "workers": workers,
+            "worker": worker,
+            "read": self._read,
+        }
+
+    def _identity(self) -> dict[str, Any]:
+        if not self._fingerprint:
+            self._fingerprint = fingerprint([(s.name, s.records) for s in self.dataset.shards], self._blocks())
+        return {"dataset": self._fingerprint, "shuffle": self.shuffle, "seed": self.seed, "epoch": self.epoch}
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        """Continues after a state_dict of the same rank and worker. The next iteration begins there."""
+        walk = self._walk
+        for name, value in self._identity().items():
+            if state[name] != value:
+                raise ValueError("the state has %s %s, and this stream has %s" % (name, state[name], value))
+        worker, workers = _worker()
+        mine = (walk.world_size, walk.rank, walk.equal, self.batch_size, workers, worker)
+        names = ("world_size", "rank", "equal", "batch_size", "workers", "worker")
+        for name, value in zip(names, mine):
+            if state[name] != value:
+                raise ValueError("the state has %s %s, and this stream has %s: to change it, begin with cursor=" % (name, state[name], value))
+        self._walk = Walk(walk.records, state["start"], walk.rank, walk.world_size, walk.equal)
+        self._read = self._resume = state["read"]
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        walk = self._walk
+        state = {"_read": self._read, "_resume": self._resume, "_fingerprint": self._fingerprint}
+        args = (self.dataset, walk.world_size, walk.rank, self.seed, self.epoch, self.shuffle, walk.equal, walk.cursor, self.batch_size)
+        return _again, args, state
+
+
+def _again(*args: Any) -> Stream:
+    return _class()(*args)
+
+
+def _record_bytes(dataset: Dataset) -> float:
+    """The mean size of a record, about."""
+    total = sum(s.stated["record_bytes"] if s.stated else s.chunks.size for s in dataset.shards)
+    return max(1.0, total / max(1, len(dataset)))
+
+
+def _class() -> type[Stream]:
+    """Returns Stream as a subclass of the IterableDataset of each framework that is imported: their
+    DataLoaders ask for it."""
+    modules = [sys.modules.get(name) for name in ("torch.utils.data", "paddle.io")]
+    bases = tuple(m.IterableDataset for m in modules if m is not None)
+    if bases not in _classes:
+        _classes[bases] = type("Stream", (Stream, *bases), {"__module__": __name__})
+    return _classes[bases]
+
+
+_classes: dict[tuple[Any, ...], type[Stream]] = {(): Stream}
+
+
+def _worker() -> tuple[int, int]:
+    """Returns the number of this worker of a DataLoader, and of all workers."""
+    for name in ("torch.utils.data", "paddle.io"):
+        module = sys.modules.get(name)
+        info = module.get_worker_info() if module is not None else None
+        if info is not None:
+            return info.id, info.num_workers
+    return 0, 1
+
+
+_Key = tuple[int, int]  # shard, chunk
+_Loaded = tuple[memoryview, list[int]]  # data, ends of the records in it with a 0 before
+
+
+class _Chunks:
+    """Reads records chunk by chunk, with a thread that reads and decompresses the next chunks."""
+
+    def __init__(self, shards: list[Shard], starts: Ints, keep: int) -> None:
+        self.shards, self.starts, self.keep = shards, starts, keep
+        self.kept: OrderedDict[_Key, _Loaded] = OrderedDict()
+        self.bytes = 0
+        self.loading: dict[_Key, Future[_Loaded]] = {}
+
+    def records(self, groups: Iterable[Ints]) -> Iterator[tuple[Ints, list[memoryview]]]:
+        pool = ThreadPoolExecutor(1, "recordio")
+        try:
+            plans: deque[tuple[Ints, list[_Key], Ints, Ints]] = deque()
+            coming: deque[_Key] = deque()
+            source = (self._plan(numbers) for numbers in groups)
+            while True:
+                while len(plans) < 2 and (plan := next(source, None)) is not None:
+                    plans.append(plan)
+                    coming.extend(plan[1])
+                if not plans:
+                    return
+                numbers, keys, which, local = plans.popleft()
+                yield numbers, self._views(pool, coming, keys, which, local)
+        finally:
+            pool.shutdown(wait=True, cancel_futures=True)
+
+    def _plan(self, numbers: Ints) -> tuple[Ints, list[_Key], Ints, Ints]:
+        """Returns numbers, the chunks that hold them in the order of their first use, the position of
+        each record's chunk in that list, and its number in the chunk."""
+        shards = np.searchsorted(self.starts, numbers, "right") - 1
+        local = numbers - self.starts[shards]
+        chunks = np.empty_like(local)
+        for shard in np.unique(shards).tolist():
+            here = shards == shard
+            first = self.shards[shard].chunks.first
+            chunks[here] = np.searchsorted(first, local[here], "right") - 1
+            local[here] -= first[chunks[here]]
+        both = shards << 32 | chunks
+        distinct, at, which = np.unique(both, return_index=True, return_inverse=True)
+        by_use = np.argsort(at)
+        turn = np.empty_like(by_use)
+        turn[by_use] = np.arange(len(by_use))
+        return numbers, [(k >> 32, k & 0xFFFFFFFF) for k in distinct[by_use].tolist()], turn[which.reshape(-1)], local
+
+    def _views(self, pool: ThreadPoolExecutor, coming: deque[_Key], keys: list[_Key], which: Ints, local: Ints) -> list[memoryview]:
+        out: list[memoryview] = [memoryview(b"")] * len(local)
+        order = np.argsort(which, kind="stable")
+        bounds = np.searchsorted(which[order], np.arange(len(keys) + 1)).tolist()
+        turns, numbers = order.tolist(), local[order].tolist()
+        dense = len(keys) <= _DENSE
+        for i, key in enumerate(keys):
+            coming.popleft()
+            data, ends = self._get(pool, key, coming)
+            for turn, k in zip(turns[bounds[i] : bounds[i + 1]], numbers[bounds[i] : bounds[i + 1]]):
+                view = data[ends[k] + 4 : ends[k + 1]]
+                out[turn] = view if dense else memoryview(view.tobytes())
+        return out
+
+    def _get(self, pool: ThreadPoolExecutor, key: _Key, coming: deque[_Key]) -> _Loaded:
+        loaded = self.kept.get(key)
+        if loaded is not None:
+            self.kept.move_to_end(key)
+        else:
+            future = self.loading.pop(key, None)
+            loaded = future.result() if future else self._load(key)
+            self.kept[key] = loaded
+            self.bytes += len(loaded[0])
+            while self.bytes > self.keep and len(self.kept) > 1:
+                self.bytes -= len(self.kept.popitem(last=False)[1][0])
+        for ahead in coming:
+            if len(self.loading) >= _AHEAD:
+                break
+            if ahead not in self.kept and ahead not in self.loading:
+                self.loading[ahead] = pool.submit(self._load, ahead)
+        return loaded
+
+    def _load(self, key: _Key) -> _Loaded:
+        data, ends = self.shards[key[0]].load(key[1])
+        return data, [0, *ends]
