@@ -100,7 +100,7 @@ var allowed = map[string][]string{
 	"cmd/paddlectl/files":             {"pfs", "pfs/dataset/recordfile", "pfs/digest", "pfs/transfer", "cmd/internal/cliargs", "cmd/internal/cliio", "cmd/internal/app", "cmd/paddlectl/internal/copying", "cmd/paddlectl/internal/datafile", "internal/sorter"},
 	"cmd/paddlectl/help":              {"pfs", "pfs/dataset", "pfs/dataset/payload", "pfs/digest", "recordio/convert", "shard", "cmd/internal/cliargs", "cmd/paddlectl/files", "cmd/internal/app", "cmd/paddlectl/recordio"},
 	"cmd/paddlectl/recordio":          {"pfs", "pfs/dataset/recordfile", "pfs/transfer", "recordio", "split", "cmd/internal/cliargs", "cmd/internal/cliio", "cmd/internal/app", "cmd/paddlectl/internal/datafile"},
-	"cmd/pfsd": {"pfs", "pfs/auth", "pfs/namespace", "pfs/server", "pfs/wire", "internal/job", "internal/job/jobhttp",
+	"cmd/pfsd": {"pfs", "pfs/auth", "pfs/namespace", "pfs/server", "pfs/wire", "internal/job", "internal/job/jobhttp", "internal/job/kubernetes", "internal/job/output",
 		"cmd/internal/backends", "cmd/internal/cliargs", "cmd/internal/cliio", "cmd/internal/strictyaml"},
 }
 

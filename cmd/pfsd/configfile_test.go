@@ -43,6 +43,7 @@ func TestWrongConfigFiles(t *testing.T) {
 		{"a quota below 1", "data: d\ndatacenters:\n  dc1: {store: 'mem:', home-quota: {files: 0}}\n", cliio.Usage, []string{":3:", "home-quota: files"}},
 		{"an unknown engine", "data: d\ndatacenters:\n  dc1: {store: 'mem:', engine: slurm}\n", cliio.Usage, []string{":3:", "engine: \"slurm\" is not an engine", "local"}},
 		{"an option without an engine", "data: d\ndatacenters:\n  dc1: {store: 'mem:', engine-options: {image: x}}\n", cliio.Usage, []string{":3:", "no option \"image\""}},
+		{"a missing option of an engine", "data: d\ndatacenters:\n  dc1: {store: 'mem:', engine: kubernetes, engine-options: {service: 'https://h'}}\n", cliio.Usage, []string{":3:", "image is missing"}},
 		{"a quota without a limit", "data: d\ndatacenters:\n  dc1: {store: 'mem:', home-quota: {}}\n", cliio.Usage, []string{":3:", "missing"}},
 		{"a datacenter called public", "data: d\ndatacenters:\n  public: {store: 'mem:'}\n", cliio.Usage, []string{":3:", "/pfs/public"}},
 		{"a current one that is not there", "data: d\ncurrent: b\ndatacenters:\n  a: {store: 'mem:'}\n", cliio.Usage, []string{"--current b"}},

@@ -4,10 +4,13 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"path/filepath"
 	"slices"
 
 	"github.com/paddlecloud/pfs/internal/job"
 	"github.com/paddlecloud/pfs/internal/job/jobhttp"
+	"github.com/paddlecloud/pfs/internal/job/kubernetes"
+	"github.com/paddlecloud/pfs/internal/job/output"
 	"github.com/paddlecloud/pfs/pfs"
 	"github.com/paddlecloud/pfs/pfs/namespace"
 	"github.com/paddlecloud/pfs/pfs/server"
@@ -28,7 +31,37 @@ type engineKind struct {
 }
 
 // engineKinds lists the engines other than localEngine.
-var engineKinds = map[string]engineKind{}
+var engineKinds = map[string]engineKind{
+	"kubernetes": {
+		check: func(options map[string]string) error {
+			_, err := kubernetes.Parse(options)
+			return err
+		},
+		open: openKubernetes,
+	},
+}
+
+// openKubernetes opens the engine for a cluster.
+func openKubernetes(s *service, dc datacenter, view func(string) (pfs.FileSystem, error)) (job.Engine, func(context.Context), error) {
+	config, err := kubernetes.Parse(dc.engineOptions)
+	if err != nil {
+		return nil, nil, err
+	}
+	if file := config.Kubeconfig; file != "" && !filepath.IsAbs(file) {
+		config.Kubeconfig = filepath.Join(dc.store.Dir, file)
+	}
+	e, err := kubernetes.New(kubernetes.Options{
+		Config: config, Datacenter: dc.name, Token: s.auth.Issue, Store: view, Log: s.log,
+		Commit: func(ctx context.Context, fsys pfs.FileSystem, spec *job.Spec, attempt int) error {
+			dir := job.OutputDir(spec, attempt, job.WorkerName(job.Trainer, 0)).Parent()
+			return output.CommitAttempt(ctx, fsys, dir, spec.Roles[0].Replicas)
+		},
+	})
+	if err != nil {
+		return nil, nil, err
+	}
+	return e, e.Run, nil
+}
 
 // parseEngine parses the name of an engine.
 func (f *configFile) parseEngine(v *yaml.Node) (string, error) {

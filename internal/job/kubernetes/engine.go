@@ -20,6 +20,8 @@ import (
 // Options are what an Engine needs of its service.
 type Options struct {
 	Config Config
+	// Datacenter is the one whose jobs these are. Datacenters may share a cluster.
+	Datacenter string
 	// Token returns a token of the user for pods, and when it expires.
 	Token func(user string) (token string, expires time.Time, err error)
 	// Store returns the namespace as the user sees it.
@@ -36,19 +38,15 @@ type Engine struct {
 	c *client
 }
 
-// New returns an engine for the cluster of a kubeconfig file; without its name, for the cluster that this program
-// runs in.
-func New(kubeconfig string, opts Options) (*Engine, error) {
+// New returns an engine for a cluster. It does not need the cluster yet.
+func New(opts Options) (*Engine, error) {
 	const op = "kubernetes.New"
-	if err := opts.Config.Check(); err != nil {
-		return nil, pfs.E(op, "", pfs.Invalid, err)
-	}
 	var config *rest.Config
 	var err error
-	if kubeconfig == "" {
+	if opts.Config.Kubeconfig == "" {
 		config, err = rest.InClusterConfig()
 	} else {
-		config, err = clientcmd.BuildConfigFromFlags("", kubeconfig)
+		config, err = clientcmd.BuildConfigFromFlags("", opts.Config.Kubeconfig)
 	}
 	if err != nil {
 		return nil, pfs.Errorf(op, "", pfs.Invalid, "the credentials for Kubernetes: %w", err)
@@ -153,7 +151,7 @@ func (e *Engine) change(ctx context.Context, j *entry, do func(*entry)) (*entry,
 // find returns the job of a user.
 func (e *Engine) find(ctx context.Context, user, name string) (*entry, error) {
 	j, err := e.read(ctx, job.Namespace(user), job.ObjectName(name))
-	if errors.Is(err, pfs.NotExist) || err == nil && (j.Spec.User != user || j.Spec.Name != name) {
+	if errors.Is(err, pfs.NotExist) || err == nil && (j.Spec.User != user || j.Spec.Name != name || j.Spec.Datacenter != e.Datacenter) {
 		return nil, pfs.Errorf("kubernetes.find", "", pfs.NotExist, "there is no job %q", name)
 	}
 	return j, err
@@ -203,7 +201,7 @@ func (e *Engine) Job(ctx context.Context, user, name string) (*job.Record, error
 	return e.record(ctx, j, seen[key{j.ns(), j.name()}])
 }
 
-// entries returns the jobs of a namespace, or of all if ns is empty. It leaves out a damaged one, with a line in the log.
+// entries returns the jobs of the datacenter in a namespace, or in all if ns is empty. It leaves out a damaged one, with a line in the log.
 func (e *Engine) entries(ctx context.Context, ns string, with labels.Set) ([]*entry, error) {
 	wanted := labels.SelectorFromSet(maps.Clone(with))
 	configs, err := all(ctx, metav1.ListOptions{LabelSelector: wanted.String() + "," + labelState}, e.c.configMaps(ns).List,
@@ -218,7 +216,9 @@ func (e *Engine) entries(ctx context.Context, ns string, with labels.Set) ([]*en
 			e.Log.Error("a job cannot be read", "err", err)
 			continue
 		}
-		list = append(list, j)
+		if j.Spec.Datacenter == e.Datacenter {
+			list = append(list, j)
+		}
 	}
 	return list, nil
 }

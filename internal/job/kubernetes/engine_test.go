@@ -33,7 +33,7 @@ func newScene(t *testing.T) *scene {
 	t.Helper()
 	s := &scene{f: &fake{}, fsys: memfs.New(memfs.Options{})}
 	s.Engine = &Engine{c: s.f.client(t), Options: Options{
-		Config: testConfig(), Log: slog.New(slog.DiscardHandler),
+		Config: testConfig(), Datacenter: "dc1", Log: slog.New(slog.DiscardHandler),
 		Token: func(string) (string, time.Time, error) {
 			s.tokens++
 			return fmt.Sprint("token-", s.tokens), time.Now().Add(15 * time.Minute), nil

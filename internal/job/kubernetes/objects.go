@@ -261,7 +261,7 @@ func (c *Config) pod(spec *job.Spec, role job.Role, attempt int) corev1.PodTempl
 	}
 	agent.ReadOnly = true
 	main := corev1.Container{
-		Name: mainContainer, Image: spec.Image, ImagePullPolicy: c.PullPolicy,
+		Name: mainContainer, Image: spec.Image,
 		Command:         append([]string{agentDir + "/pfs-agent"}, c.command("launch")[1:]...),
 		Env:             append(env, corev1.EnvVar{Name: "HOME", Value: "/tmp"}), // the user may have no home in the image
 		Resources:       c.resources(role),
@@ -301,7 +301,7 @@ func (c *Config) volumes(spec *job.Spec, role job.Role) ([]corev1.Volume, corev1
 		attributes["fingerprint"] = c.Fingerprint
 	}
 	return append(volumes, corev1.Volume{Name: "pfs", VolumeSource: corev1.VolumeSource{CSI: &corev1.CSIVolumeSource{
-		Driver: c.NodePlugin, VolumeAttributes: attributes, NodePublishSecretRef: &corev1.LocalObjectReference{Name: name},
+		Driver: nodePlugin, VolumeAttributes: attributes, NodePublishSecretRef: &corev1.LocalObjectReference{Name: name},
 	}}}), mount
 }
 
@@ -371,7 +371,7 @@ var (
 func (c *Config) ours(name string, s share, command []string, mounts ...corev1.VolumeMount) corev1.Container {
 	storage := resource.MustParse(s.storage)
 	return corev1.Container{
-		Name: name, Image: c.Image, ImagePullPolicy: c.PullPolicy, Command: command, VolumeMounts: mounts, SecurityContext: restricted(),
+		Name: name, Image: c.Image, Command: command, VolumeMounts: mounts, SecurityContext: restricted(),
 		Env: []corev1.EnvVar{{Name: "PFS_TOKEN_FILE", Value: tokenDir + "/" + tokenKey}},
 		Resources: corev1.ResourceRequirements{
 			Requests: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse(s.cpu), corev1.ResourceMemory: resource.MustParse(s.memory), corev1.ResourceEphemeralStorage: storage},

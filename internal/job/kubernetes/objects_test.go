@@ -19,9 +19,25 @@ var update = flag.Bool("update", false, "write the golden files")
 
 // testConfig is a cluster with the node plugin.
 func testConfig() Config {
-	c := Default()
-	c.Image, c.Service = "docker.io/paddlecloud/pfs:1.0", "https://pfsd.example.org:8730"
+	c, err := Parse(map[string]string{"image": "docker.io/paddlecloud/pfs:1.0", "service": "https://pfsd.example.org:8730"})
+	if err != nil {
+		panic(err)
+	}
 	return c
+}
+
+func TestParse(t *testing.T) {
+	with := func(name, value string) map[string]string {
+		return map[string]string{"image": "i", "service": "https://h", name: value}
+	}
+	if c, err := Parse(with("quota", "pods=10, requests.cpu=20")); err != nil || len(c.Quota) != 2 {
+		t.Errorf("%v, %v", c, err)
+	}
+	for name, value := range map[string]string{"image": "", "service": "h:8730", "mount": "fuse", "uid": "0", "gid": "x", "storage": "-1", "quota": "10", "max-grace": "5", "imge": "i"} {
+		if _, err := Parse(with(name, value)); err == nil || !strings.Contains(err.Error(), name) {
+			t.Errorf("%s %q: %v", name, value, err)
+		}
+	}
 }
 
 // testSpec is a job of two trainers and a parameter server.
