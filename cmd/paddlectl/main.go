@@ -20,6 +20,7 @@ import (
 	"github.com/paddlecloud/pfs/cmd/paddlectl/dataset"
 	"github.com/paddlecloud/pfs/cmd/paddlectl/files"
 	"github.com/paddlecloud/pfs/cmd/paddlectl/help"
+	"github.com/paddlecloud/pfs/cmd/paddlectl/localjobs"
 	"github.com/paddlecloud/pfs/cmd/paddlectl/recordio"
 	"github.com/urfave/cli/v2"
 )
@@ -56,7 +57,7 @@ on the service only while you are logged in and the service answers quickly.`, "
 	for _, g := range groups {
 		program.Commands = append(program.Commands, g.commands...)
 	}
-	program.Commands = append(program.Commands, help.Candidates(a, program))
+	program.Commands = append(program.Commands, help.Candidates(a, program), localjobs.Process(a))
 	return program
 }
 

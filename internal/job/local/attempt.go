@@ -64,6 +64,9 @@ func (a *attempt) run(ctx context.Context) (job.State, string, error) {
 		}
 		a.control()
 		if state := a.current(); state != r.State || changed {
+			if state == job.Running && r.Reason == "" && a.state.NoRoot != "" {
+				r.Reason = "PFS_ROOT is not set, because the tree could not be mounted: " + a.state.NoRoot
+			}
 			r.State = state
 			a.save()
 		}

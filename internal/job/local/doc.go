@@ -17,7 +17,10 @@
 //	lock                 held by the supervisor
 //	supervisor.log       its messages
 //	package/             a copy of the package
+//	inputs/              links to the copies of the inputs
 //	attempts/N/ROLE-INDEX/R/   a job.RankDir: attempt N, after R restarts in place
+//
+// Beside it is the mount of the job, in a directory with the same name and ".mnt".
 //
 // # Files
 //

@@ -33,6 +33,15 @@ func New(opts Options) (*Engine, error) {
 	return &Engine{opts}, nil
 }
 
+// SpecOf returns the Spec of the job in the directory name.
+func SpecOf(name string) (*job.Spec, error) {
+	s, err := dir(name).load()
+	if err != nil {
+		return nil, err
+	}
+	return &s.Record.Spec, nil
+}
+
 func (e *Engine) dir(user, name string) dir { return jobDir(e.opts.Dir, e.opts.Datacenter, user, name) }
 
 // Plan returns the Record with which the job would begin.

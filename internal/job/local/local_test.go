@@ -36,7 +36,7 @@ func TestMain(m *testing.M) {
 	if len(os.Args) == 3 && os.Args[1] == Supervisor {
 		fsys, err := localfs.New(os.Getenv("LOCAL_TEST_STORE"), localfs.Options{NoSync: true})
 		if err == nil {
-			err = Supervise(context.Background(), Options{FS: fsys, Command: testCommand(os.Getenv("LOCAL_TEST_STORE"))}, os.Args[2])
+			err = Supervise(context.Background(), Options{FS: fsys, Inputs: os.Getenv("LOCAL_TEST_STORE") + ".inputs", Command: testCommand(os.Getenv("LOCAL_TEST_STORE"))}, os.Args[2])
 		}
 		if err != nil {
 			fmt.Fprintln(os.Stderr, err)
@@ -255,7 +255,8 @@ func (b *bed) nothingLeft(d dir) {
 func TestJob(t *testing.T) {
 	b := newBed(t)
 	s := spec(2, 1, `[ $PFS_ROLE = pserver ] && exec sleep 1000
-		sh train.sh; echo "model of $PADDLE_TRAINER_ID of $PADDLE_TRAINERS_NUM at $PADDLE_PSERVERS_IP_PORT_LIST" >$PFS_OUTPUT/model; [ -e $PFS_ROOT/dc/home/alice/pkg/train.sh ]`)
+		sh train.sh; echo "model of $PADDLE_TRAINER_ID of $PADDLE_TRAINERS_NUM at $PADDLE_PSERVERS_IP_PORT_LIST" >$PFS_OUTPUT/model; [ -e $PFS_ROOT/dc/home/alice/pkg/train.sh ] && cmp $PFS_INPUTS/dc/home/alice/pkg/train.sh train.sh`)
+	s.Inputs = []pfs.Path{"/pfs/dc/home/alice/pkg"}
 	d := b.submit(s)
 	if err := b.Submit(t.Context(), s); err != nil {
 		t.Errorf("the same request again: %v", err)

@@ -10,18 +10,19 @@ import (
 // Options are what the engine and its supervisors need.
 type Options struct {
 	Dir        string // for the jobs of this machine; it is made
+	Inputs     string // for copies of inputs, which jobs share
 	Datacenter string // of the jobs
 
 	// FS has the package, and gets records, outputs and logs.
 	FS pfs.FileSystem
 
-	// Command returns the command line of this program that calls Supervise or Launch with dir.
+	// Command returns the command line of this program that does what it is asked for with dir.
 	Command func(what, dir string) *exec.Cmd
 
 	// Environ is the environment of the command, which entries inherit.
 	Environ []string
 
-	// Root is the directory that has the tree /pfs; empty if there is none.
+	// Root is the directory that has the tree /pfs. If it is empty, a job gets a mount.
 	Root string
 
 	// Grace is how long an entry may go on after SIGTERM. 0 means DefaultGrace.
@@ -33,8 +34,10 @@ const DefaultGrace = 30 * time.Second
 
 // What Options.Command is asked for.
 const (
-	Supervisor = "supervise"
-	Launcher   = "launch"
+	Supervisor = "supervise" // calls Supervise
+	Launcher   = "launch"    // calls Launch
+	Mount      = "mount"     // mounts the datacenter that is the last element of dir at dir
+	Unmount    = "unmount"   // ends that mount
 )
 
 // Name is the name of the engine in records.

@@ -16,6 +16,9 @@ func unsupported(op string) error {
 // New needs Linux.
 func New(Options) (job.Engine, error) { return nil, unsupported("local.New") }
 
+// SpecOf needs Linux.
+func SpecOf(string) (*job.Spec, error) { return nil, unsupported("local.SpecOf") }
+
 // Supervise needs Linux.
 func Supervise(context.Context, Options, string) error { return unsupported("local.Supervise") }
 

@@ -92,3 +92,13 @@ func uptime() time.Duration {
 	}
 	return time.Duration(t.Nano())
 }
+
+// isMounted reports whether something is mounted at dir.
+func isMounted(dir string) bool {
+	var here, above unix.Stat_t
+	err := unix.Lstat(dir, &here)
+	if errors.Is(err, unix.ENOTCONN) {
+		return true // by a process that has died
+	}
+	return err == nil && unix.Lstat(filepath.Dir(dir), &above) == nil && here.Dev != above.Dev
+}

@@ -32,7 +32,12 @@ const (
 	lockFile    = "lock"
 	logFile     = "supervisor.log"
 	packageDir  = "package"
+	inputsDir   = "inputs"
 )
+
+// mount returns the directory that has the tree /pfs by a mount of the job. It is not in d, which is
+// removed with all that is in it.
+func (d dir) mount() string { return string(d) + ".mnt" }
 
 func (d dir) file(name string) string { return filepath.Join(string(d), name) }
 
@@ -47,7 +52,8 @@ type state struct {
 
 	Root   string        `json:"root,omitempty"`
 	Grace  time.Duration `json:"grace"`
-	Staged bool          `json:"staged"` // the package is there
+	NoRoot string        `json:"no_root,omitempty"` // why there is no Root
+	Staged bool          `json:"staged"`            // the package is there
 
 	// Of the attempt. Its age is measured by the clock that nobody sets, which starts with the machine.
 	Trainers []string      `json:"trainers,omitempty"` // HOST:PORT

@@ -3,16 +3,20 @@
 package local
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"log/slog"
 	"os"
+	"path/filepath"
+	"strings"
 	"sync"
 	"time"
 
 	"github.com/paddlecloud/pfs/internal/job"
 	"github.com/paddlecloud/pfs/internal/job/output"
+	"github.com/paddlecloud/pfs/internal/job/stage"
 	"github.com/paddlecloud/pfs/pfs/localfs"
 	"github.com/paddlecloud/pfs/pfs/retry"
 	"github.com/paddlecloud/pfs/pfs/transfer"
@@ -84,6 +88,7 @@ func (s *supervisor) run(ctx context.Context) error {
 			return err
 		}
 	}
+	s.unmount()
 	// The store should have the last record, too. If it is away, the next use of the engine starts a
 	// supervisor again.
 	s.store.set(&s.state.Record)
@@ -100,7 +105,12 @@ func (s *supervisor) run(ctx context.Context) error {
 // carryOut runs attempts until the job has ended. The error says that the supervisor cannot go on.
 func (s *supervisor) carryOut(ctx context.Context) error {
 	r := &s.state.Record
-	if err := s.stage(ctx); err != nil {
+	s.mount()
+	inputs, err := s.stage(ctx)
+	if inputs != nil {
+		defer inputs.Close()
+	}
+	if err != nil {
 		if ctx.Err() != nil {
 			return err
 		}
@@ -206,12 +216,53 @@ func (s *supervisor) watchKill(ctx context.Context) {
 	}
 }
 
-// stage copies the package to this machine.
-func (s *supervisor) stage(ctx context.Context) error {
-	if s.state.Staged {
-		return nil
+// mount makes the tree /pfs available, if it is not. A job can do without it, so a failure is only noted.
+func (s *supervisor) mount() {
+	st := s.state
+	if st.Root != "" && st.Root != s.dir.mount() {
+		return
 	}
-	ctx, cancel := context.WithCancelCause(ctx)
+	at := filepath.Join(s.dir.mount(), st.Record.Spec.Datacenter)
+	if !isMounted(at) {
+		if err := os.MkdirAll(at, 0o700); err != nil {
+			st.NoRoot = err.Error()
+		} else if said, err := s.opts.Command(Mount, at).CombinedOutput(); err != nil {
+			st.NoRoot = cmp.Or(strings.TrimSpace(string(said)), err.Error())
+			os.Remove(at)
+			os.Remove(s.dir.mount())
+		}
+	}
+	if st.NoRoot == "" {
+		st.Root = s.dir.mount()
+	} else {
+		s.log.Error("the job has no PFS_ROOT", "reason", st.NoRoot)
+	}
+	s.save()
+}
+
+// unmount ends the mount of the job. If it cannot be ended, it stays, with all that is in it.
+func (s *supervisor) unmount() {
+	at := filepath.Join(s.dir.mount(), s.state.Record.Spec.Datacenter)
+	if isMounted(at) {
+		if said, err := s.opts.Command(Unmount, at).CombinedOutput(); err != nil {
+			s.log.Error("the mount of the job was not ended", "mount", at, "error", err, "said", string(said))
+			return
+		}
+	}
+	os.Remove(at) // empty, or not there
+	os.Remove(s.dir.mount())
+}
+
+// stage copies package and inputs to this machine. The inputs stay until they are closed.
+func (s *supervisor) stage(ctx context.Context) (*stage.Inputs, error) {
+	spec := &s.state.Record.Spec
+	links := s.dir.file(inputsDir)
+	if s.state.Staged {
+		if inputs, err := stage.Hold(links, spec.Inputs); err == nil {
+			return inputs, nil
+		}
+	}
+	ctx, cancel := context.WithCancelCause(retry.With(ctx, retry.New(retry.Default, nil)))
 	defer cancel(nil)
 	go func() {
 		select {
@@ -220,9 +271,26 @@ func (s *supervisor) stage(ctx context.Context) error {
 		case <-ctx.Done():
 		}
 	}()
-	spec := &s.state.Record.Spec
-	s.state.Record.Reason = "the package is being copied to this machine"
+	s.state.Record.Reason = "package and inputs are being copied to this machine"
 	s.save()
+	err := s.copyPackage(ctx)
+	var inputs *stage.Inputs
+	if err == nil {
+		inputs, err = stage.Stage(ctx, stage.Options{FS: s.opts.FS, Dir: s.opts.Inputs, Told: func(text string) { s.log.Info(text) }}, spec.Inputs, links)
+	}
+	if errors.Is(context.Cause(ctx), errKilled) {
+		err = errKilled
+	}
+	if err == nil {
+		s.state.Staged, s.state.Record.Reason = true, ""
+		s.save()
+	}
+	return inputs, err
+}
+
+// copyPackage copies the package to this machine.
+func (s *supervisor) copyPackage(ctx context.Context) error {
+	spec := &s.state.Record.Spec
 	local, err := localfs.New(string(s.dir), localfs.Options{NoSync: true})
 	if err != nil {
 		return err
@@ -232,15 +300,9 @@ func (s *supervisor) stage(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	ctx = retry.With(ctx, retry.New(retry.Default, nil))
 	err = copies.Copy(ctx, transfer.End{FS: s.opts.FS, Path: spec.Package}, transfer.End{FS: local, Path: "/" + packageDir})
-	if errors.Is(context.Cause(ctx), errKilled) {
-		return errKilled
-	}
 	if err != nil {
 		return fmt.Errorf("the package could not be copied to this machine: %w", err)
 	}
-	s.state.Staged, s.state.Record.Reason = true, ""
-	s.save()
 	return nil
 }

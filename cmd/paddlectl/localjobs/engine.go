@@ -1,0 +1,140 @@
+// Package localjobs has the jobs whose processes run on this machine: their engine, the hidden command
+// that its processes run, and the command run.
+package localjobs
+
+import (
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+
+	"github.com/paddlecloud/pfs/cmd/internal/app"
+	"github.com/paddlecloud/pfs/cmd/internal/cliargs"
+	"github.com/paddlecloud/pfs/cmd/internal/cliio"
+	"github.com/paddlecloud/pfs/internal/job"
+	"github.com/paddlecloud/pfs/internal/job/local"
+	"github.com/paddlecloud/pfs/pfs"
+	"github.com/urfave/cli/v2"
+)
+
+// processName is the hidden command.
+const processName = "job-process"
+
+// Engine returns the engine of this machine for jobs of a datacenter.
+func Engine(ctx context.Context, a *app.App, datacenter string) (job.Engine, error) {
+	opts, err := options(ctx, a, datacenter)
+	if err != nil {
+		return nil, err
+	}
+	return local.New(opts)
+}
+
+// options returns the options of the engine for jobs of a datacenter.
+func options(ctx context.Context, a *app.App, datacenter string) (local.Options, error) {
+	c, err := a.Remotes.At(ctx, pfs.Path("/pfs/"+datacenter))
+	if err != nil {
+		return local.Options{}, err
+	}
+	top, err := stateDir(a)
+	if err != nil {
+		return local.Options{}, err
+	}
+	cache, err := os.UserCacheDir()
+	if err != nil {
+		return local.Options{}, err
+	}
+	return local.Options{
+		Dir:        top,
+		Inputs:     filepath.Join(cache, "pfs", "inputs"),
+		Datacenter: datacenter,
+		FS:         c.FS,
+		Command:    command(a),
+		Environ:    os.Environ(),
+		Root:       root(a, datacenter),
+	}, nil
+}
+
+// stateDir returns the directory for the jobs of this machine.
+func stateDir(a *app.App) (string, error) {
+	top := a.Main.Getenv("XDG_STATE_HOME")
+	if top == "" {
+		home, err := os.UserHomeDir()
+		if err != nil {
+			return "", err
+		}
+		top = filepath.Join(home, ".local", "state")
+	}
+	return filepath.Join(top, "pfs", "jobs"), nil
+}
+
+// root returns the directory that has the tree /pfs: the one that the user names, or /pfs itself if the
+// datacenter is mounted there.
+func root(a *app.App, datacenter string) string {
+	if dir := a.Main.Getenv("PFS_ROOT"); dir != "" {
+		return dir
+	}
+	if info, err := os.Stat(filepath.Join("/pfs", datacenter)); err == nil && info.IsDir() {
+		return "/pfs"
+	}
+	return ""
+}
+
+// command returns the command lines that the engine asks for.
+func command(a *app.App) func(what, dir string) *exec.Cmd {
+	return func(what, dir string) *exec.Cmd {
+		exe, err := os.Executable()
+		if err != nil {
+			exe = a.Main.Args[0]
+		}
+		cmd := exec.Command(exe)
+		cmd.Args[0] = a.Program
+		if name, err := a.ConfigName(); err == nil {
+			if name, err = filepath.Abs(name); err == nil {
+				cmd.Args = append(cmd.Args, "--config", name)
+			}
+		}
+		switch what {
+		case local.Mount:
+			cmd.Args = append(cmd.Args, "mount", "--root", "/pfs/"+filepath.Base(dir), dir)
+		case local.Unmount:
+			cmd.Args = append(cmd.Args, "umount", dir)
+		default:
+			cmd.Args = append(cmd.Args, processName, what, dir)
+		}
+		return cmd
+	}
+}
+
+// Process returns the hidden command that the engine runs in the background.
+func Process(a *app.App) *cli.Command {
+	return a.NewCommand(app.Spec{
+		Name: processName, Args: "WHAT DIR", Least: 2, Most: 2, Hidden: true,
+		Summary: "carry out a job of this machine",
+		Run: func(ctx context.Context, operands []string) error {
+			switch what, dir := operands[0], operands[1]; what {
+			case local.Supervisor:
+				return supervise(ctx, a, dir)
+			case local.Launcher:
+				code, err := local.Launch(dir)
+				if err == nil && code != 0 {
+					err = cliio.Reported(code)
+				}
+				return err
+			default:
+				return cliargs.Usagef("%q is not known", what)
+			}
+		},
+	})
+}
+
+func supervise(ctx context.Context, a *app.App, dir string) error {
+	spec, err := local.SpecOf(dir)
+	if err != nil {
+		return err
+	}
+	opts, err := options(ctx, a, spec.Datacenter)
+	if err != nil {
+		return err
+	}
+	return local.Supervise(ctx, opts, dir)
+}
