@@ -5,7 +5,7 @@ import sys
 
 from setuptools import find_packages, setup
 
-FAST = ["blake3>=1", "cramjam>=2.9", "google-crc32c>=1.6", "msgpack>=1.1", "numpy>=1.26"]
+FAST = ["blake3>=1", "cramjam>=2.9", "google-crc32c>=1.6", "msgpack>=1.1", "numpy>=1.26", "xxhash>=3.4"]
 
 setup(
     name="paddle-recordio",

@@ -14,7 +14,7 @@ from .chunks import GZIP, MAX_CHUNK, NONE, SNAPPY, ZSTD, compressor_name
 from .errors import RecordIOError, UnknownCompressorError
 
 Buffer = bytes | memoryview
-_STREAM = b"\xff\x06\x00\x00sNaPpY"
+STREAM = b"\xff\x06\x00\x00sNaPpY"
 _FRAME = 1 << 16
 _ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
 
@@ -56,7 +56,7 @@ def snappy_frames(stored: memoryview) -> Iterator[tuple[int, int, int, int, int]
             size = after - body
         elif kind < 0x80:
             raise RecordIOError("a snappy frame of kind %d is not known" % kind)
-        elif kind == 0xFF and bytes(stored[pos:after]) != _STREAM:
+        elif kind == 0xFF and bytes(stored[pos:after]) != STREAM:
             raise RecordIOError("not a snappy stream")
         if size > _FRAME:
             raise RecordIOError("a snappy frame of %d bytes: at most %d" % (size, _FRAME))
@@ -85,7 +85,7 @@ def _unsnap(stored: memoryview, verify: bool) -> memoryview:
             piece[:] = np.frombuffer(stored[body:after], np.uint8)
         elif _into(cramjam.snappy.decompress_raw_into, stored[body:after], piece, "snappy") != size:
             raise RecordIOError("a snappy block does not have the size that it states")
-        if verify and _masked(piece) != int.from_bytes(stored[pos + 4 : body], "little"):
+        if verify and masked_crc32c(piece) != int.from_bytes(stored[pos + 4 : body], "little"):
             raise RecordIOError("a snappy frame does not match its checksum")
         at += size
     return out.data
@@ -98,7 +98,7 @@ def _into(decode: object, stored: memoryview, out: npt.NDArray[np.uint8], name: 
         raise RecordIOError("%s: %s" % (name, e))
 
 
-def _masked(data: npt.NDArray[np.uint8]) -> int:
+def masked_crc32c(data: npt.NDArray[np.uint8] | Buffer) -> int:
     c = crc32c(data)
     return ((c >> 15 | c << 17) + 0xA282EAD8) & 0xFFFFFFFF
 

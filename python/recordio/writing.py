@@ -1,0 +1,150 @@
+"""Writes RecordIO files with the bytes of the Go writer (none and snappy), or with the same chunks and
+records (gzip and zstd)."""
+
+from __future__ import annotations
+
+import gzip
+import os
+import struct
+import tempfile
+import zlib
+from types import TracebackType
+from typing import Any
+
+import cramjam
+import xxhash
+
+from .chunks import COMPRESSORS, GZIP, HEADER, NONE, SNAPPY
+from .codecs import STREAM, masked_crc32c
+
+CHUNK_SIZE = 32 << 20
+_LENGTH = struct.Struct("<I")
+_FRAME, _MEMBER, _ZSTD_FRAME = 64 << 10, 1 << 20, 256 << 10  # of data
+_MOST_RECORD = (1 << 32) - 5
+_MOST_DATA = (256 << 20) - (1 << 20)  # of a chunk that readers accept without an option
+
+
+def compress(compressor: int, data: bytes) -> bytes:
+    """Returns data as the payload of a chunk, in parts that can be decoded alone."""
+    if compressor == NONE:
+        return data
+    if compressor == SNAPPY:
+        return STREAM + b"".join(_frame(data[i : i + _FRAME]) for i in range(0, len(data), _FRAME))
+    if compressor == GZIP:
+        return b"".join(gzip.compress(data[i : i + _MEMBER], 6, mtime=0) for i in range(0, len(data), _MEMBER))
+    return b"".join(_zstd(data[i : i + _ZSTD_FRAME]) for i in range(0, len(data), _ZSTD_FRAME))
+
+
+def _frame(data: bytes) -> bytes:
+    """Returns a snappy frame, without compression if that saves less than an eighth."""
+    kind, body = 0, bytes(cramjam.snappy.compress_raw(data))
+    if len(body) >= len(data) - len(data) // 8:
+        kind, body = 1, data
+    return bytes([kind]) + (len(body) + 4).to_bytes(3, "little") + _LENGTH.pack(masked_crc32c(data)) + body
+
+
+def _zstd(data: bytes) -> bytes:
+    """Returns a zstd frame with a checksum, which cramjam leaves out."""
+    frame = bytearray(cramjam.zstd.compress(data))
+    frame[4] |= 4
+    return bytes(frame) + _LENGTH.pack(xxhash.xxh64_intdigest(data) & 0xFFFFFFFF)
+
+
+class writer:  # noqa: N801 (the name of the reader is reader)
+    """Writes records to a file, which appears under its name when it is complete:
+
+        with recordio.writer("train-00000", compressor="snappy") as w:
+            w.write(b"record")
+
+    compressor is "none", "snappy", "gzip" or "zstd". A chunk has at most chunk_size bytes of records. If
+    the with block raises, or discard is called, there is no file. path may be one of fsspec, such as
+    pfs://: the file is then collected in a temporary file and put there at the end.
+    """
+
+    def __init__(self, path: str | os.PathLike[str], compressor: str = "snappy", chunk_size: int = CHUNK_SIZE) -> None:
+        codes = [code for code, name in COMPRESSORS.items() if name == compressor]
+        if not codes:
+            raise ValueError("compressor=%r: %s" % (compressor, ", ".join(COMPRESSORS.values())))
+        if chunk_size < 1:
+            raise ValueError("chunk_size=%d: at least 1" % chunk_size)
+        self.path, self._compressor, self._chunk_size = os.fspath(path), codes[0], chunk_size
+        self.records = self.record_bytes = self.bytes = 0  # written so far
+        self._parts: list[bytes] = []
+        self._count = self._size = 0  # of the chunk
+        self._most = min(max(chunk_size, 1 << 20), 1 << 27)
+        self._remote = "://" in self.path
+        directory = None if self._remote else os.path.dirname(self.path) or "."
+        descriptor, self._temporary = tempfile.mkstemp(".tmp", ".recordio.", directory)
+        self._file = os.fdopen(descriptor, "wb")
+
+    def write(self, record: bytes | bytearray | memoryview) -> None:
+        """Adds a record."""
+        if self._file.closed:
+            raise ValueError("%s: the writer is closed" % self.path)
+        data = bytes(record)
+        size = len(data)
+        if size > _MOST_RECORD:
+            raise ValueError("%s: a record of %d bytes: at most %d" % (self.path, size, _MOST_RECORD))
+        full = size > self._chunk_size - self._size or self._count >= self._most
+        if self._count and (full or self._chunk_size <= _MOST_DATA and self._size + 4 * self._count + size + 4 > _MOST_DATA):
+            self._flush()
+        self._parts += (_LENGTH.pack(size), data)
+        self._count += 1
+        self._size += size
+        self.records += 1
+        self.record_bytes += size
+
+    def _flush(self) -> None:
+        if not self._count:
+            return
+        stored = compress(self._compressor, b"".join(self._parts))
+        head = HEADER.pack(0x01020304, zlib.crc32(stored), self._compressor, len(stored), self._count)
+        self._file.write(head + stored)
+        self.bytes += len(head) + len(stored)
+        self._parts, self._count, self._size = [], 0, 0
+
+    def close(self) -> None:
+        """Completes the file. A second call does nothing."""
+        if self._file.closed:
+            return
+        try:
+            self._flush()
+            self._file.flush()
+            os.fsync(self._file.fileno())
+            self._file.close()
+            self._publish()
+        except BaseException:
+            self.discard()
+            raise
+
+    def _publish(self) -> None:
+        if self._remote:
+            from fsspec.core import url_to_fs  # type: ignore[import-untyped]
+
+            fs, path = url_to_fs(self.path)
+            fs.put_file(self._temporary, path)
+            os.remove(self._temporary)
+        else:
+            os.chmod(self._temporary, 0o666 & ~_umask())
+            os.replace(self._temporary, self.path)
+
+    def discard(self) -> None:
+        """Removes what was written."""
+        self._file.close()
+        if os.path.exists(self._temporary):
+            os.remove(self._temporary)
+
+    def __enter__(self) -> writer:
+        return self
+
+    def __exit__(self, kind: Any, value: BaseException | None, tb: TracebackType | None) -> None:
+        if kind is None:
+            self.close()
+        else:
+            self.discard()
+
+
+def _umask() -> int:
+    mask = os.umask(0o077)
+    os.umask(mask)
+    return mask
