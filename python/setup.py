@@ -18,6 +18,7 @@ setup(
     python_requires=">=2.7,!=3.0.*,!=3.1.*,!=3.2.*,!=3.3.*,!=3.4.*,!=3.5.*",
     extras_require={
         "fast": FAST,
-        "fsspec": FAST + ["fsspec>=2025.3", "aiohttp>=3.11"],
+        "fsspec": FAST + ["fsspec>=2025.3", "aiohttp>=3.11", "xxhash>=3.4", "PyYAML>=6"],
     },
+    entry_points={"fsspec.specs": ["pfs = recordio.remote.filesystem:PfsFileSystem"]},
 )

@@ -19,6 +19,14 @@ class _Empty(bytes):
 _EMPTY = _Empty()
 
 
+def _open(path):
+    if not isinstance(path, str) or "://" not in path:
+        return open(path, "rb")
+    import fsspec
+
+    return fsspec.open(path, "rb").open()
+
+
 class reader(object):  # noqa: N801 (the name that programs know)
     """Reads the records of a file in order:
 
@@ -29,12 +37,12 @@ class reader(object):  # noqa: N801 (the name that programs know)
                 break
 
     or ``for record in recordio.reader(path)``. Records are bytes. One chunk is in
-    memory at a time. Damage raises RecordIOError, again at each further call.
+    memory at a time. path may be a URL that fsspec knows, such as pfs://. Damage raises RecordIOError, again at each further call.
     """
 
     def __init__(self, path):
         self._path = path
-        self._file = open(path, "rb")
+        self._file = _open(path)
         self._chunks = read_chunks(self._file)
         self._records = iter(())
         self._failure = None

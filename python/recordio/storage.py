@@ -97,7 +97,18 @@ class Remote:
             from fsspec.core import url_to_fs  # type: ignore[import-untyped]
         except ImportError:
             raise ImportError("%s: pip install paddle-recordio[fsspec]" % path)
-        self._fs: Any = url_to_fs(path)[0]
+        self._url, self._open, self._pid = path, url_to_fs, os.getpid()
+        self._current: Any = url_to_fs(path)[0]
+        self._versions: dict[str, str] = {}  # of files on pfs://, which then raises ChangedError if one is replaced
+
+    def __reduce__(self) -> tuple[type[Remote], tuple[str]]:
+        return Remote, (self._url,)
+
+    @property
+    def _fs(self) -> Any:
+        if self._pid != os.getpid():  # the threads and connections of a file system are not those of a forked process
+            self._pid, self._current = os.getpid(), self._open(self._url)[0]
+        return self._current
 
     def isdir(self, path: str) -> bool:
         return bool(self._fs.isdir(path))
@@ -109,11 +120,15 @@ class Remote:
         return [self._fs.unstrip_protocol(p) for p in self._fs.glob(pattern)]
 
     def size(self, path: str) -> int:
-        return int(self._fs.info(path)["size"])
+        info = self._fs.info(path)
+        if self._fs.protocol == "pfs":
+            self._versions[path] = info.get("version", "")
+        return int(info["size"])
 
     def read(self, path: str) -> bytes:
         return bytes(self._fs.cat_file(path))
 
     def ranges(self, ranges: Sequence[Range]) -> list[bytes]:
         paths, starts, ends = zip(*ranges)
-        return [bytes(b) for b in self._fs.cat_ranges(list(paths), list(starts), list(ends), on_error="raise")]
+        pinned = {"versions": [self._versions.get(p, "") for p in paths]} if self._versions else {}
+        return [bytes(b) for b in self._fs.cat_ranges(list(paths), list(starts), list(ends), on_error="raise", **pinned)]

@@ -1,0 +1,80 @@
+package python_test
+
+import (
+	"bufio"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// service is a running pfsd.
+type service struct {
+	program, data, listen string
+	endpoint, fingerprint string
+	cmd                   *exec.Cmd
+}
+
+// start starts pfsd and waits until it listens.
+func (s *service) start(t *testing.T) {
+	t.Helper()
+	s.cmd = exec.Command(s.program, "serve", "--data", s.data, "--listen", s.listen)
+	log, err := s.cmd.StderrPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	fingerprint := regexp.MustCompile("[0-9a-f]{64}")
+	lines := bufio.NewScanner(log)
+	for lines.Scan() {
+		if f := fingerprint.FindString(lines.Text()); f != "" {
+			s.fingerprint = f
+		}
+		if _, address, ok := strings.Cut(lines.Text(), "listening on "); ok {
+			s.endpoint, s.listen = address, strings.TrimPrefix(address, "https://")
+			go io.Copy(io.Discard, log)
+			return
+		}
+	}
+	t.Fatal("pfsd does not listen")
+}
+
+func (s *service) stop() {
+	_ = s.cmd.Process.Signal(syscall.SIGTERM)
+	_ = s.cmd.Wait()
+}
+
+// TestFileSystem runs the tests of PfsFileSystem, those of fsspec among them, against a pfsd.
+func TestFileSystem(t *testing.T) {
+	open(t, ".")
+	interpreter := venv(t, "test")
+	dir, err := os.MkdirTemp("/dev/shm", "pfsd") // its syncs cost nothing there
+	if err != nil {
+		dir = t.TempDir()
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	s := &service{program: filepath.Join(dir, "pfsd"), data: filepath.Join(dir, "data"), listen: "127.0.0.1:0"}
+	if out, err := exec.Command("go", "build", "-o", s.program, "../cmd/pfsd").CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	add := exec.Command(s.program, "user", "add", "alice", "--data", s.data, "--password-stdin")
+	add.Stdin = strings.NewReader("correct horse battery\n")
+	if out, err := add.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	s.start(t)
+	t.Cleanup(s.stop)
+	config := filepath.Join(dir, "config")
+	text := "datacenters:\n- name: local\n  username: alice\n  password: correct horse battery\n  endpoint: " + s.endpoint +
+		"\n  fingerprint: " + s.fingerprint + "\n"
+	if err := os.WriteFile(config, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	python(t, []string{"PADDLE_CONFIG=" + config}, interpreter, "-m", "pytest", "-q", "-p", "no:cacheprovider", "service_tests")
+}
