@@ -27,7 +27,7 @@ var errnos = map[pfs.Kind]syscall.Errno{
 	pfs.Quota:           syscall.EDQUOT,
 	pfs.Conflict:        syscall.ESTALE,
 	pfs.Unavailable:     syscall.EIO,
-	pfs.Limit:           syscall.EIO,
+	pfs.Limit:           syscall.ENFILE, // too many open files, here or on a service
 	pfs.Integrity:       syscall.EIO,
 	pfs.Canceled:        syscall.EINTR,
 	pfs.Closed:          syscall.EBADF,

@@ -33,7 +33,7 @@ func TestErrnos(t *testing.T) {
 			t.Errorf("%v: errno %v", k, e)
 		}
 	}
-	for _, k := range []pfs.Kind{pfs.Unavailable, pfs.Limit, pfs.Integrity} {
+	for _, k := range []pfs.Kind{pfs.Unavailable, pfs.Integrity} {
 		if errnos[k] != syscall.EIO {
 			t.Errorf("%v: errno %v", k, errnos[k])
 		}
