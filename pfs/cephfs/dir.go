@@ -151,15 +151,21 @@ func (d *dir) rename(name string, to *dir, newName string, exclusive bool) error
 	case err != nil:
 		return err
 	case !st.mode.IsDir() && st.links > 1:
-		return d.renameOverLinked(name, to, newName)
+		return d.renameApart(name, to, newName)
+	}
+	if d.in != to.in {
+		if st, err := d.stat(name); err == nil && st.mode.IsDir() {
+			return d.renameApart(name, to, newName)
+		}
 	}
 	return d.c.once(func(m *cMount, p *cPerms) error { return rename(m, d.in, name, to.in, newName, p) }, d.place(name), to.place(newName))
 }
 
-// renameOverLinked replaces newName, which is one of several names of a file. The libcephfs that
-// makes this change forgets the other names too and then returns that they do not exist, so the
-// change is made in a separate short session.
-func (d *dir) renameOverLinked(name string, to *dir, newName string) error {
+// renameApart renames in a separate short session, for two changes of which the libcephfs that makes
+// them has a wrong view afterwards. If newName is one of several names of a file, it returns that the other
+// names do not exist. If a directory moves to another one, it goes on counting it in the links of the old
+// one.
+func (d *dir) renameApart(name string, to *dir, newName string) error {
 	opts := d.c.s.opts
 	opts.Session = pfs.NewID()
 	return d.c.once(func(here *cMount, p *cPerms) error {

@@ -125,7 +125,8 @@
 //
 // A file may have several names. After a rename over one of them, the libcephfs that made the
 // change answers for a while that the others do not exist, so such a rename takes a session of
-// its own, which costs about 50 ms. If another client makes a second name at the same moment,
+// its own, which costs about 50 ms. So does the move of a directory to another one, which this
+// libcephfs would go on counting in the links of the old one. If another client makes a second name at the same moment,
 // this store may miss it until the cluster tells it of another change of that directory.
 //
 // # Files
