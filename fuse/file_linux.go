@@ -9,6 +9,7 @@ import (
 	"slices"
 	"sync"
 	"syscall"
+	"time"
 
 	raw "github.com/hanwen/go-fuse/v2/fuse"
 	"github.com/paddlecloud/pfs/internal/unixmode"
@@ -38,10 +39,16 @@ func (s *server) Open(cancel <-chan struct{}, in *raw.OpenIn, out *raw.OpenOut) 
 	n := s.tree.get(in.NodeId)
 	name, ok := s.path(n)
 	if !ok {
+		s.refused.Store(int64(since()))
 		return s.status(pfs.Stale)
 	}
 	if in.Flags&(syscall.O_ACCMODE|syscall.O_TRUNC) == syscall.O_RDONLY {
-		return s.openToRead(ctx, n, name, out)
+		leave := s.enter(n)
+		st := s.openToRead(ctx, n, name, out)
+		if leave(); st == raw.Status(syscall.ESTALE) {
+			s.awaitName(ctx, n)
+		}
+		return st
 	}
 	h, err := s.openHandle(ctx, name, handleFlags(in.Flags), 0)
 	if err != nil {
@@ -148,7 +155,7 @@ func (s *server) openToRead(ctx context.Context, n *node, name pfs.Path, out *ra
 		return s.status(pfs.Stale)
 	}
 	s.tree.mu.Lock()
-	going := n.extra.going > 0
+	going := n.extra.going != nil
 	s.tree.mu.Unlock()
 	if going && !o.keep(ctx, s) {
 		s.close(o)
@@ -332,7 +339,23 @@ func (s *server) settle(ctx context.Context, dir *node, base string) (done func(
 		s.tree.mu.Unlock()
 		return func() {}
 	}
-	n.rare().going++
+	for n.rare().going != nil { // it loses another name
+		if !s.await(ctx, n.extra.going) {
+			s.tree.mu.Unlock()
+			return func() {}
+		}
+	}
+	e := n.extra
+	e.going = make(chan struct{})
+	s.tree.mu.Unlock()
+	if since()-time.Duration(s.refused.Load()) < recently {
+		time.Sleep(turn)
+	}
+	s.tree.mu.Lock()
+	if b := e.opening; b != nil {
+		e.opening = nil
+		s.await(ctx, b.done)
+	}
 	open := slices.Clone(n.opens())
 	s.tree.mu.Unlock()
 	for _, o := range open {
@@ -344,8 +367,63 @@ func (s *server) settle(ctx context.Context, dir *node, base string) (done func(
 	return func() {
 		s.tree.mu.Lock()
 		defer s.tree.mu.Unlock()
-		n.extra.going--
+		close(e.going)
+		e.going = nil
 		n.tidy()
+	}
+}
+
+// When an open is answered with ESTALE because the file was just replaced, the kernel looks the name up and opens it
+// again, but only once. So that this open succeeds, the next replacement waits for a short while, and for the opens that
+// have begun.
+const (
+	recently = 100 * time.Millisecond // after ESTALE
+	turn     = 20 * time.Millisecond
+)
+
+// enter begins an open of n for reading.
+func (s *server) enter(n *node) (leave func()) {
+	s.tree.mu.Lock()
+	defer s.tree.mu.Unlock()
+	e := n.rare()
+	if e.opening == nil {
+		e.opening = &opening{done: make(chan struct{})}
+	}
+	b := e.opening
+	b.n++
+	return func() {
+		s.tree.mu.Lock()
+		defer s.tree.mu.Unlock()
+		if b.n--; b.n > 0 {
+			return
+		}
+		close(b.done)
+		if e.opening == b {
+			e.opening = nil
+			n.tidy()
+		}
+	}
+}
+
+// awaitName waits until the operation has ended that takes the name from n: before, the kernel would find n again.
+func (s *server) awaitName(ctx context.Context, n *node) {
+	s.tree.mu.Lock()
+	defer s.tree.mu.Unlock()
+	if n.extra != nil && n.extra.going != nil {
+		s.await(ctx, n.extra.going)
+	}
+	s.refused.Store(int64(since()))
+}
+
+// await waits for done without the lock of the tree, which the caller holds. It reports whether done is closed.
+func (s *server) await(ctx context.Context, done <-chan struct{}) bool {
+	s.tree.mu.Unlock()
+	defer s.tree.mu.Lock()
+	select {
+	case <-done:
+		return true
+	case <-ctx.Done():
+		return false
 	}
 }
 

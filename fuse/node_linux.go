@@ -57,8 +57,15 @@ type extra struct {
 	target  string // of a link
 	more    []link // further names
 	open    []*openFile
-	backing *backing // nil unless the kernel reads a local file
-	going   int      // removals of a name that are being done
+	backing *backing      // nil unless the kernel reads a local file
+	going   chan struct{} // closed when the operation has ended that takes a name; nil if there is none
+	opening *opening      // opens for reading that are being done; nil if there are none
+}
+
+// opening are opens that are being done.
+type opening struct {
+	n    int
+	done chan struct{} // closed when n is 0 again
 }
 
 // rare returns the extra of n, which it makes if there is none.
@@ -71,7 +78,7 @@ func (n *node) rare() *extra {
 
 // tidy drops an extra that is empty.
 func (n *node) tidy() {
-	if e := n.extra; e != nil && e.target == "" && len(e.more) == 0 && len(e.open) == 0 && e.going == 0 && e.backing == nil {
+	if e := n.extra; e != nil && e.target == "" && len(e.more) == 0 && len(e.open) == 0 && e.going == nil && e.opening == nil && e.backing == nil {
 		n.extra = nil
 	}
 }

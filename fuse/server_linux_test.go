@@ -783,3 +783,40 @@ func TestSilentMount(t *testing.T) {
 		t.Error("an answered question is not asked again")
 	}
 }
+
+// TestOpenWhileReplaced replaces a file again and again, by a rename, while programs open and read it. The store is slow.
+func TestOpenWhileReplaced(t *testing.T) {
+	mem := memfs.New(memfs.Options{})
+	dir := mount(t, pfs.NewLayer(func(_ context.Context, _ pfs.Access, name pfs.Path, call func(pfs.FileSystem, pfs.Path) error) error {
+		if name == "/model" {
+			time.Sleep(rand.N(5 * time.Millisecond))
+		}
+		return call(mem, name)
+	}), Options{})
+	save := func(i int) {
+		must(t, os.WriteFile(dir+"/new", bytes.Repeat([]byte{byte(i)}, 10_000), 0o644))
+		must(t, os.Rename(dir+"/new", dir+"/model"))
+	}
+	save(0)
+	stop := make(chan struct{})
+	var readers sync.WaitGroup
+	for range 3 {
+		readers.Go(func() {
+			for {
+				select {
+				case <-stop:
+					return
+				default:
+				}
+				if got, err := os.ReadFile(dir + "/model"); err != nil || len(got) != 10_000 || bytes.Count(got, got[:1]) != len(got) {
+					t.Errorf("%d bytes, %v", len(got), err)
+				}
+			}
+		})
+	}
+	for i := range 60 {
+		save(i)
+	}
+	close(stop)
+	readers.Wait()
+}
