@@ -90,7 +90,7 @@ var allowed = map[string][]string{
 	"cmd/internal/app":                {"pfs", "pfs/client", "pfs/localfs", "pfs/retry", "pfs/transfer", "recordio", "cmd/internal/cliargs", "cmd/internal/cliio", "cmd/internal/config", "internal/sorter"},
 	"cmd/paddlectl/internal/copying":  {"pfs", "pfs/retry", "pfs/transfer", "cmd/internal/cliargs", "cmd/internal/cliio", "cmd/internal/app", "internal/sorter"},
 	"cmd/paddlectl/internal/datafile": {"pfs", "pfs/dataset", "pfs/dataset/payload", "pfs/dataset/recordfile", "pfs/transfer", "recordio", "cmd/internal/cliargs", "cmd/internal/cliio", "cmd/internal/app", "cmd/paddlectl/internal/copying", "internal/tempfile"},
-	"cmd/paddlectl":                   {"cmd/internal/app", "cmd/internal/mounting", "cmd/paddlectl/config", "cmd/paddlectl/dataset", "cmd/paddlectl/files", "cmd/paddlectl/help", "cmd/paddlectl/localjobs", "cmd/paddlectl/recordio"},
+	"cmd/paddlectl":                   {"cmd/internal/app", "cmd/internal/mounting", "cmd/paddlectl/config", "cmd/paddlectl/dataset", "cmd/paddlectl/files", "cmd/paddlectl/help", "cmd/paddlectl/jobs", "cmd/paddlectl/localjobs", "cmd/paddlectl/recordio"},
 	"cmd/pfs-agent/csi":               {"pfs", "fuse"},
 	"deploy/image":                    {},
 	"cmd/pfs-agent":                   {"pfs", "fuse", "cmd/pfs-agent/csi", "cmd/internal/app", "cmd/internal/cliargs", "cmd/internal/cliio", "cmd/internal/mounting", "internal/job", "internal/job/launch", "internal/job/output", "internal/job/stage", "pfs/cachefs"},
@@ -99,6 +99,7 @@ var allowed = map[string][]string{
 	"cmd/paddlectl/dataset":           {"pfs", "pfs/dataset", "pfs/dataset/manifest", "pfs/dataset/payload", "pfs/dataset/recordfile", "pfs/transfer", "recordio", "recordio/convert", "shard", "split", "cmd/internal/cliargs", "cmd/internal/cliio", "cmd/internal/app", "cmd/paddlectl/internal/copying", "cmd/paddlectl/internal/datafile"},
 	"cmd/paddlectl/files":             {"pfs", "pfs/dataset/recordfile", "pfs/digest", "pfs/transfer", "cmd/internal/cliargs", "cmd/internal/cliio", "cmd/internal/app", "cmd/paddlectl/internal/copying", "cmd/paddlectl/internal/datafile", "internal/sorter"},
 	"cmd/paddlectl/help":              {"pfs", "pfs/dataset", "pfs/dataset/payload", "pfs/digest", "recordio/convert", "shard", "cmd/internal/cliargs", "cmd/paddlectl/files", "cmd/internal/app", "cmd/paddlectl/recordio"},
+	"cmd/paddlectl/jobs":              {"pfs", "pfs/retry", "pfs/transfer", "internal/job", "internal/job/jobhttp", "internal/job/local", "internal/job/output", "internal/job/submit", "cmd/internal/cliargs", "cmd/internal/cliio", "cmd/internal/strictyaml", "cmd/internal/app", "cmd/paddlectl/localjobs"},
 	"cmd/paddlectl/localjobs":         {"pfs", "internal/job", "internal/job/local", "cmd/internal/cliargs", "cmd/internal/cliio", "cmd/internal/app"},
 	"cmd/paddlectl/recordio":          {"pfs", "pfs/dataset/recordfile", "pfs/transfer", "recordio", "split", "cmd/internal/cliargs", "cmd/internal/cliio", "cmd/internal/app", "cmd/paddlectl/internal/datafile"},
 	"cmd/pfsd": {"pfs", "pfs/auth", "pfs/namespace", "pfs/server", "pfs/wire", "internal/job", "internal/job/jobhttp", "internal/job/kubernetes", "internal/job/output",
@@ -144,8 +145,8 @@ var modules = map[string][]string{
 
 	"github.com/rogpeppe/go-internal": {"cmd/internal/config"},
 	"github.com/urfave/cli/v2": {"cmd/internal/cliargs", "cmd/pfsd", "cmd/pfs-agent",
-		"cmd/paddlectl", "cmd/paddlectl/config", "cmd/paddlectl/dataset", "cmd/paddlectl/files", "cmd/paddlectl/help", "cmd/paddlectl/localjobs", "cmd/internal/app", "cmd/paddlectl/internal/copying", "cmd/paddlectl/internal/datafile", "cmd/internal/mounting", "cmd/paddlectl/recordio"},
-	"go.yaml.in/yaml/v3": {"pfs/auth", "cmd/internal/config", "cmd/internal/strictyaml", "cmd/pfsd"},
+		"cmd/paddlectl", "cmd/paddlectl/config", "cmd/paddlectl/dataset", "cmd/paddlectl/files", "cmd/paddlectl/help", "cmd/paddlectl/jobs", "cmd/paddlectl/localjobs", "cmd/internal/app", "cmd/paddlectl/internal/copying", "cmd/paddlectl/internal/datafile", "cmd/internal/mounting", "cmd/paddlectl/recordio"},
+	"go.yaml.in/yaml/v3": {"pfs/auth", "cmd/internal/config", "cmd/internal/strictyaml", "cmd/paddlectl/jobs", "cmd/pfsd"},
 	"golang.org/x/term":  {"cmd/internal/cliio"},
 }
 

@@ -20,6 +20,7 @@ import (
 	"github.com/paddlecloud/pfs/cmd/paddlectl/dataset"
 	"github.com/paddlecloud/pfs/cmd/paddlectl/files"
 	"github.com/paddlecloud/pfs/cmd/paddlectl/help"
+	"github.com/paddlecloud/pfs/cmd/paddlectl/jobs"
 	"github.com/paddlecloud/pfs/cmd/paddlectl/localjobs"
 	"github.com/paddlecloud/pfs/cmd/paddlectl/recordio"
 	"github.com/urfave/cli/v2"
@@ -50,6 +51,9 @@ on the service only while you are logged in and the service answers quickly.`, "
 			files.Cat(a), files.Chmod(a), files.Cp(a), files.Df(a), files.Du(a), files.Find(a), files.Head(a), files.Ls(a), files.Mkdir(a),
 			mounting.Mount(a, nil, mounting.Status(a), mounting.Flush(a)), files.Mv(a), files.Quota(a), files.Rm(a), files.Stat(a), files.Sync(a), files.Tail(a), files.Touch(a),
 			files.Tree(a), mounting.Umount(a), files.Verify(a),
+		}},
+		{"Subcommands for jobs:", []*cli.Command{
+			jobs.Delete(a), jobs.Describe(a), jobs.Get(a), jobs.Kill(a), jobs.Logs(a), jobs.Registry(a), jobs.Submit(a), jobs.Wait(a),
 		}},
 		{"Subcommands for data:", []*cli.Command{dataset.Command(a), recordio.Command(a)}},
 	}

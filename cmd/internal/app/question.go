@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"os"
 	"strings"
 
 	"github.com/paddlecloud/pfs/cmd/internal/cliargs"
@@ -61,6 +62,17 @@ func (q Asking) May(ctx context.Context, a *App, do string, p pfs.Path) (bool, e
 func (a *App) Answer(ctx context.Context, question string) (string, error) {
 	fmt.Fprint(a.Stderr, question)
 	return cliio.Await(ctx, func() (string, error) { return ReadLine(a.Main.Stdin) })
+}
+
+// AskPassword asks for a password at the terminal, without echo.
+func (a *App) AskPassword(ctx context.Context, question string) (string, error) {
+	f, ok := a.Main.Stdin.(*os.File)
+	if !ok || !cliio.IsTerminal(f) {
+		return "", cliargs.Usagef("--password-stdin is needed where there is no terminal to ask at")
+	}
+	fmt.Fprint(a.Stderr, question)
+	defer fmt.Fprintln(a.Stderr)
+	return cliio.ReadPassword(ctx, f)
 }
 
 // ReadLine reads one line and returns it without its end. It reads byte by byte, so that the

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
-	"os"
 
 	"github.com/paddlecloud/pfs/cmd/internal/app"
 	"github.com/paddlecloud/pfs/cmd/internal/cliargs"
@@ -158,7 +157,7 @@ func (o loginOptions) password(ctx context.Context, a *app.App, e config.Entry) 
 	case e.Password != "":
 		return e.Password, nil
 	}
-	return askPassword(ctx, a, fmt.Sprintf("Password of %s at %s: ", e.Username, e.Endpoint))
+	return a.AskPassword(ctx, fmt.Sprintf("Password of %s at %s: ", e.Username, e.Endpoint))
 }
 
 // keepLogin stores the tokens and writes the entry into the configuration.
@@ -228,17 +227,6 @@ func ask(ctx context.Context, a *app.App, question string) (string, error) {
 		return "", cliargs.Usagef("--username NAME is needed where there is no terminal to ask at")
 	}
 	return a.Answer(ctx, question)
-}
-
-// askPassword asks for a password at the terminal, without echo.
-func askPassword(ctx context.Context, a *app.App, question string) (string, error) {
-	f, ok := a.Main.Stdin.(*os.File)
-	if !ok || !cliio.IsTerminal(f) {
-		return "", cliargs.Usagef("--password-stdin is needed where there is no terminal to ask at")
-	}
-	fmt.Fprint(a.Stderr, question)
-	defer fmt.Fprintln(a.Stderr)
-	return cliio.ReadPassword(ctx, f)
 }
 
 // Logout returns the command logout.

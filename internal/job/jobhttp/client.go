@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
-	"time"
 
 	"github.com/paddlecloud/pfs/internal/job"
 	"github.com/paddlecloud/pfs/pfs"
@@ -90,22 +89,25 @@ func (c *Client) Job(ctx context.Context, _, name string) (*job.Record, error) {
 	return ask[*job.Record](ctx, c.t, methodJob, c.request(name))
 }
 
-// Logs is Engine.Logs. When the answer is cut off, it goes on behind the last line of each worker.
+// Logs is Engine.Logs. When the answer is cut off, it asks again and leaves out the lines that it has written.
 func (c *Client) Logs(ctx context.Context, _, name string, opts job.LogOptions, w io.Writer) error {
 	q := c.request(name)
 	q.Logs = (*logOptions)(&opts)
-	last := map[string]time.Time{} // of each worker, the line that was written last
+	seen := map[string]*job.LogSeen{} // by worker: the lines that were written
 	return send(ctx, c.t, methodLogs, q, func() io.Writer {
-		before := map[string]time.Time{}
-		for worker, t := range last {
-			before[worker] = t
+		skip := map[string]func(job.LogLine) bool{}
+		for worker, lines := range seen {
+			skip[worker] = lines.Skip()
 		}
 		return &lines{each: func(line []byte) error {
 			if worker, l, ok := job.ParseWorkerLine(line); ok {
-				if t, seen := before[worker]; seen && !l.Time.After(t) {
+				if skip := skip[worker]; skip != nil && skip(l) {
 					return nil
 				}
-				last[worker] = l.Time
+				if seen[worker] == nil {
+					seen[worker] = &job.LogSeen{}
+				}
+				seen[worker].Add(l)
 			}
 			_, err := w.Write(append(line, '\n'))
 			return err

@@ -1,0 +1,161 @@
+// Package jobs has the commands of paddlectl for training jobs: submit, get, describe, logs, kill, delete,
+// wait and registry.
+package jobs
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/paddlecloud/pfs/cmd/internal/app"
+	"github.com/paddlecloud/pfs/cmd/internal/cliargs"
+	"github.com/paddlecloud/pfs/cmd/internal/cliio"
+	"github.com/paddlecloud/pfs/cmd/paddlectl/localjobs"
+	"github.com/paddlecloud/pfs/internal/job"
+	"github.com/paddlecloud/pfs/internal/job/jobhttp"
+	"github.com/paddlecloud/pfs/internal/job/local"
+	"github.com/paddlecloud/pfs/pfs"
+	"github.com/urfave/cli/v2"
+)
+
+// session is one datacenter with its engine.
+type session struct {
+	*app.App
+	fs     pfs.FileSystem // the tree of the service, as the user sees it
+	user   string
+	dc     string // the name that the service has for the datacenter
+	alias  string // the name that the configuration has for it
+	engine job.Engine
+	kind   string // the name of the engine
+}
+
+// datacenterFlag returns the flag --datacenter.
+func datacenterFlag(to *string) cli.Flag {
+	return &cli.StringFlag{Name: "datacenter", Usage: "use the datacenter `DC`", DefaultText: "the current one", Destination: to}
+}
+
+// open connects to the datacenter called name, or to the current one if name is empty.
+func open(ctx context.Context, a *app.App, name string) (*session, error) {
+	at := app.Top
+	if name != "" {
+		if reason := pfs.CheckName(name); reason != "" {
+			return nil, cliargs.Usagef("--datacenter %q: %s", name, reason)
+		}
+		at = at.Join(name)
+	}
+	conn, err := a.Remotes.At(ctx, at)
+	if err != nil {
+		return nil, err
+	}
+	s := &session{App: a, fs: conn.FS, user: conn.Entry.Username, alias: cmp.Or(name, conn.Entry.Name)}
+	if reason := pfs.CheckName(s.user); reason != "" {
+		return nil, pfs.Errorf("paddlectl.jobs", "", pfs.Unauthenticated, "the user name %q of datacenter %q: %s", s.user, conn.Entry.Name, reason)
+	}
+	s.dc, s.kind = s.alias, local.Name
+	if conn.Client != nil {
+		info, err := conn.Client.Service(ctx)
+		if err != nil {
+			return nil, err
+		}
+		switch {
+		case slices.Contains(info.Datacenters, s.alias):
+		case s.alias == conn.Entry.Name:
+			s.dc = info.Current
+		default:
+			return nil, pfs.Errorf("paddlectl.jobs", "", pfs.NotExist, "there is no datacenter %q: the service has %s", s.alias, strings.Join(info.Datacenters, ", "))
+		}
+		kind, err := jobhttp.Engine(ctx, conn.Client, s.dc)
+		if err != nil {
+			return nil, err
+		}
+		if kind != "" {
+			s.kind, s.engine = kind, jobhttp.NewClient(conn.Client, s.dc)
+			return s, nil
+		}
+	}
+	s.engine, err = localjobs.Engine(ctx, a, s.dc)
+	return s, err
+}
+
+// ownName returns p with the service's name of the datacenter.
+func (s *session) ownName(p pfs.Path) pfs.Path {
+	if alias := app.Top.Join(s.alias); p.Within(alias) {
+		return p.Rebase(alias, app.Top.Join(s.dc))
+	}
+	return p
+}
+
+// job returns the record of a job: that of the engine, or else that of the store. known is true if the
+// engine has it.
+func (s *session) job(ctx context.Context, name string) (r *job.Record, known bool, err error) {
+	if reason := job.CheckName(name); reason != "" {
+		return nil, false, cliargs.Usagef("the name %q: %s", name, reason)
+	}
+	r, err = s.engine.Job(ctx, s.user, name)
+	if err == nil || !errors.Is(err, pfs.NotExist) {
+		return r, err == nil, err
+	}
+	r, err = job.ReadRecord(ctx, s.fs, s.dc, s.user, name)
+	if errors.Is(err, pfs.NotExist) {
+		err = app.WithHint(pfs.Errorf("paddlectl.jobs", "", pfs.NotExist, "there is no job %q in datacenter %q", name, s.dc), s.Paddlectl+" get jobs -a lists all jobs")
+	}
+	return r, false, err
+}
+
+// all returns the records of all jobs, sorted by their start: those that the engine knows, and those that
+// only the store has. damaged is what could not be read.
+func (s *session) all(ctx context.Context) (list []job.Record, damaged []error, err error) {
+	known, err := s.engine.Jobs(ctx, s.user)
+	if err != nil {
+		return nil, nil, err
+	}
+	names := map[string]bool{}
+	for _, r := range known {
+		names[r.Spec.Name] = true
+	}
+	list = known
+	for r, err := range job.Records(ctx, s.fs, s.dc, s.user) {
+		switch {
+		case err != nil && app.Hopeless(ctx, err):
+			return nil, nil, err
+		case err != nil:
+			damaged = append(damaged, err)
+		case !names[r.Spec.Name]:
+			list = append(list, *r)
+		}
+	}
+	slices.SortStableFunc(list, func(a, b job.Record) int {
+		return cmp.Or(a.Submitted.Compare(b.Submitted), strings.Compare(a.Spec.Name, b.Spec.Name))
+	})
+	return list, damaged, nil
+}
+
+// elsewhere returns the error about a job that another machine carries out.
+func (s *session) elsewhere(r *job.Record, do string) error {
+	return app.WithHint(
+		pfs.Errorf("paddlectl.jobs", "", pfs.Conflict, "the job %q runs on the machine %s, and only that can %s it", r.Spec.Name, r.Host, do),
+		fmt.Sprintf("on %s: %s %s %s; if that machine is gone: %s delete --force %s", r.Host, s.Paddlectl, do, r.Spec.Name, s.Paddlectl, r.Spec.Name))
+}
+
+// reason returns why a job waits or has failed.
+func reason(r *job.Record) string {
+	if r.Reason == "" && r.State == job.Submitting {
+		return "the package is being uploaded"
+	}
+	return r.Reason
+}
+
+// exits are the exit codes of commands on one job.
+func exits(more ...cliio.Code) []cliio.Code {
+	return app.RemoteExits(append(more, cliio.NotFound, cliio.Exists)...)
+}
+
+// host is the name of this machine.
+func host() string {
+	name, _ := os.Hostname()
+	return name
+}

@@ -1,0 +1,240 @@
+package jobs
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/paddlecloud/pfs/cmd/internal/app"
+	"github.com/paddlecloud/pfs/cmd/internal/cliargs"
+	"github.com/paddlecloud/pfs/cmd/internal/cliio"
+	"github.com/paddlecloud/pfs/internal/job"
+	"github.com/paddlecloud/pfs/internal/job/submit"
+	"github.com/paddlecloud/pfs/pfs"
+	"github.com/paddlecloud/pfs/pfs/transfer"
+	"github.com/urfave/cli/v2"
+	"go.yaml.in/yaml/v3"
+)
+
+type submitOptions struct {
+	settings     []setting
+	file         string
+	dryRun       bool
+	format       string
+	wait, follow bool
+	quiet, json  bool
+}
+
+// Submit returns the command submit.
+func Submit(a *app.App) *cli.Command {
+	o := &submitOptions{format: "yaml"}
+	return a.NewCommand(app.Spec{
+		Name: "submit", Args: "PACKAGE", Most: 1,
+		Summary: "submit a job",
+		Text: `Starts a training job. PACKAGE is a local directory, which is uploaded, or a directory
+/pfs/DC/... on the service, which is used as it is. Only what differs from an earlier
+upload under the same name is sent. The history of git, and what .gitignore and
+.paddleignore list, is left out; .paddleignore decides last.
+
+The command runs in the package, once for each trainer and parameter server. What it
+writes to the directory $PFS_OUTPUT is uploaded while it runs, and committed when it has
+ended, whatever ended it: paddlectl get outputs shows and verifies it.
+
+Submitting is all or nothing: if anything is refused, whatever was created is removed
+again. --dry-run makes all checks and prints what would be created. --file FILE reads the
+job from YAML; flags take precedence. docs/jobs.md describes the file.`,
+		Examples: []string{
+			`paddlectl submit -jobname fit -parallelism 2 -memory 2Gi -entry "python train.py" ./package`,
+			`paddlectl submit -jobname ctr -parallelism 10 -pservers 3 -entry "python train.py" /pfs/dc1/home/alice/ctr_demo_package`,
+			`paddlectl submit --file job.yaml --follow`,
+		},
+		Exits: exits(cliio.Integrity, cliio.Partly),
+		Flags: append(fieldFlags(&o.settings),
+			&cli.StringFlag{Name: "file", Usage: "read the job from `FILE` (YAML); - is standard input", Destination: &o.file},
+			&cli.BoolFlag{Name: "dry-run", Aliases: []string{"n"}, Usage: "check everything, print what would be created, and change nothing", Destination: &o.dryRun},
+			&cli.GenericFlag{Name: "format", Aliases: []string{"o"}, Usage: "print a dry run as `FORMAT`: yaml or json", Value: cliargs.OneOf(&o.format, "yaml", "json")},
+			&cli.BoolFlag{Name: "wait", Usage: "wait for the end of the job, as paddlectl wait does", Destination: &o.wait},
+			&cli.BoolFlag{Name: "follow", Usage: "print the logs until the job has ended, then do as --wait", Destination: &o.follow},
+			app.QuietFlag(&o.quiet),
+			app.JSONFlag(&o.json)),
+		Run: func(ctx context.Context, operands []string) error { return runSubmit(ctx, a, o, operands) },
+	})
+}
+
+func runSubmit(ctx context.Context, a *app.App, o *submitOptions, operands []string) error {
+	d := newDraft()
+	if o.file != "" {
+		if err := d.load(a, o.file); err != nil {
+			return err
+		}
+	}
+	if err := d.apply(o.settings); err != nil {
+		return err
+	}
+	if len(operands) == 1 {
+		d.pkg = operands[0]
+	} else if d.pkg != "" && !filepath.IsAbs(d.pkg) && o.file != "-" {
+		d.pkg = filepath.Join(filepath.Dir(o.file), d.pkg)
+	}
+	if d.pkg == "" {
+		return cliargs.Usagef("a PACKAGE is needed: a local directory, or a directory /pfs/DC/... on the service")
+	}
+	pkg, err := a.ParseOperand(d.pkg)
+	if err != nil {
+		return err
+	}
+	if pkg.Side == app.Stdio {
+		return cliargs.Usagef("a PACKAGE is a directory, not standard input")
+	}
+	s, err := openFor(ctx, a, d.datacenter, pkg)
+	if err != nil {
+		return err
+	}
+	spec := d.finish()
+	spec.User, spec.Datacenter = s.user, s.dc
+	for i, p := range spec.Inputs {
+		spec.Inputs[i] = s.ownName(p)
+	}
+	sub := &submit.Submission{FS: s.fs, Engine: s.engine, Kind: s.kind, Spec: spec, Note: a.Message, Copy: transfer.Options{Origin: origin()}}
+	if pkg.Side == app.Local {
+		if slices.Contains(strings.Split(filepath.ToSlash(pkg.Local), "/"), "..") {
+			return cliargs.Usagef("the package %q contains \"..\": go to the directory above the package, or give an absolute path", pkg.Local)
+		}
+		if sub.Package, err = a.Local.End(pkg.Local); err != nil {
+			return err
+		}
+	} else {
+		spec.Package = s.ownName(pkg.Path)
+	}
+	if o.dryRun {
+		plan, err := sub.Plan(ctx)
+		if err != nil {
+			return s.explain(err, o.file)
+		}
+		return printPlan(a, plan, o.format)
+	}
+	if !o.quiet && a.Terminal(a.Main.Stderr) {
+		sub.Watch = func(j *transfer.Job) func() { return a.StartBar(func() cliio.Progress { return progress(j) }) }
+		sub.Copy.Totals = true
+	}
+	if err := sub.Submit(ctx); err != nil {
+		return s.explain(err, o.file)
+	}
+	a.Show(o.json, submitted{spec.Name, spec.Datacenter, s.kind, spec.Package}, "%s submitted\n", spec.Name)
+	switch {
+	case o.follow:
+		if err := (&logs{session: s, o: logsOptions{follow: true, lines: -1, json: o.json}}).run(ctx, spec.Name); err != nil {
+			return err
+		}
+		fallthrough
+	case o.wait:
+		return s.wait(ctx, []string{spec.Name}, 0, o.json)
+	}
+	return nil
+}
+
+// submitted is the result of submit with --json.
+type submitted struct {
+	Name       string   `json:"name"`
+	Datacenter string   `json:"datacenter"`
+	Engine     string   `json:"engine"`
+	Package    pfs.Path `json:"package"`
+}
+
+// openFor opens the datacenter of a job, which a package on the service decides if name is empty.
+func openFor(ctx context.Context, a *app.App, name string, pkg app.Operand) (*session, error) {
+	if pkg.Side == app.Remote && name == "" {
+		parts := strings.Split(string(pkg.Path), "/") // "", pfs, DC
+		if len(parts) > 3 && pkg.Path != app.CurrentPublic && !pkg.Path.Within(app.CurrentPublic) {
+			name = parts[2]
+		}
+	}
+	return open(ctx, a, name)
+}
+
+// origin names this machine in the IDs of uploads.
+func origin() string { return host() + "/" + fmt.Sprint(os.Getuid()) }
+
+func progress(j *transfer.Job) cliio.Progress {
+	s := j.Stats()
+	return cliio.Progress{
+		Done: s.BytesDone, Total: s.Bytes, Moved: s.BytesDone - s.BytesSkipped - s.BytesResumed,
+		Files: s.FilesDone + s.Skipped, FilesTotal: s.Files, Complete: s.Complete, Name: "package",
+	}
+}
+
+// explain names the flag of a wrong value, and adds hints.
+func (s *session) explain(err error, file string) error {
+	var spec *job.SpecError
+	var name *submit.NameError
+	var left *submit.LeftError
+	switch {
+	case errors.As(err, &spec) && file == "" && specFlags[spec.Field] != "":
+		return cliargs.Usagef("-%s%s", specFlags[spec.Field], strings.TrimPrefix(spec.Error(), spec.Field))
+	case errors.As(err, &name):
+		way := name.WayOut
+		for _, command := range []string{"kill -rm ", "delete ", "rm -r "} {
+			way = strings.ReplaceAll(way, ": "+command, ": "+s.Paddlectl+" "+command)
+		}
+		return app.WithHint(err, way)
+	case errors.As(err, &left) && left.Left == "":
+		return app.WithHint(err, s.Paddlectl+" describe "+left.Name)
+	case errors.As(err, &left):
+		return app.WithHint(err, s.Paddlectl+" delete "+left.Name+" removes it")
+	case errors.Is(err, pfs.Quota):
+		return app.WithHint(err, s.Paddlectl+" get quota shows the limits of jobs, "+s.Paddlectl+" quota those of files")
+	}
+	return err
+}
+
+// printPlan prints the objects of a dry run.
+func printPlan(a *app.App, plan []json.RawMessage, format string) error {
+	for _, object := range plan {
+		if format == "json" {
+			if err := a.JSON(object); err != nil {
+				return err
+			}
+			continue
+		}
+		var node yaml.Node // JSON is YAML; this keeps the order of keys
+		if err := yaml.Unmarshal(object, &node); err != nil {
+			return err
+		}
+		blockStyle(&node)
+		a.Printf("---\n")
+		enc := yaml.NewEncoder(a.Out)
+		enc.SetIndent(2)
+		if err := cmp.Or(enc.Encode(&node), enc.Close()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// blockStyle makes YAML as people write it from what was JSON.
+func blockStyle(n *yaml.Node) {
+	n.Style = 0
+	if n.Kind == yaml.ScalarNode && n.Tag == "!!str" {
+		// Encode quotes what would else read as another type.
+		n.SetString(n.Value)
+	}
+	for _, child := range n.Content {
+		blockStyle(child)
+	}
+}
+
+// readAll reads at most maxFile bytes.
+func readAll(ctx context.Context, r io.Reader, name string) ([]byte, error) {
+	data, err := cliio.Await(ctx, func() ([]byte, error) { return io.ReadAll(io.LimitReader(r, maxFile+1)) })
+	if err == nil && len(data) > maxFile {
+		err = pfs.Errorf("paddlectl.submit", "", pfs.Invalid, "%s is larger than %d bytes: this is not the description of a job", name, maxFile)
+	}
+	return data, err
+}
