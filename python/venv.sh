@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# venv.sh [test|frameworks] prints the path of a Python with the packages of requirements-NAME.txt.
+# venv.sh [test|frameworks|paddle] prints the path of a Python with the packages of requirements-NAME.txt.
 # The first call installs them into the user's cache, which all checkouts share.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 list=$here/requirements-${1:-test}.txt
 python=${PYTHON:-python3}
-key=$({ "$python" -c 'import sys; print(sys.version, sys.base_prefix)'; cat "$here"/requirements-*.txt; } | sha256sum | cut -c1-12)
+key=$({ "$python" -c 'import sys; print(sys.version, sys.base_prefix)'; cat "$list" "$here/requirements-test.txt"; } | sha256sum | cut -c1-12)
 dir=${XDG_CACHE_HOME:-$HOME/.cache}/pfs-python/${1:-test}-$key
 mkdir -p "$(dirname "$dir")"
 exec 9>"$dir.lock"

@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/paddlecloud/pfs/internal/job"
@@ -64,8 +65,8 @@ func (a *attempt) run(ctx context.Context) (job.State, string, error) {
 		}
 		a.control()
 		if state := a.current(); state != r.State || changed {
-			if state == job.Running && r.Reason == "" && a.state.NoRoot != "" {
-				r.Reason = "PFS_ROOT is not set, because the tree could not be mounted: " + a.state.NoRoot
+			if state == job.Running && r.Reason == "" {
+				r.Reason = strings.Join(a.notes, "; ")
 			}
 			r.State = state
 			a.save()

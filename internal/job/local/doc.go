@@ -31,6 +31,7 @@
 //	supervise      the supervisor, from the package to the end of the last attempt
 //	attempt        one attempt: failures, restarts, the end of all its ranks
 //	run            one run of a rank: its launcher and its uploader
+//	limits         control groups
 //	processes      locks; the processes of a run; the clock
 //	publish        the record in the store
 //	ports          free ports

@@ -88,6 +88,9 @@ func (r *run) look(uploads context.Context) {
 	default:
 		r.exit = r.lost(err)
 	}
+	if r.exit != nil {
+		r.group().remove()
+	}
 	r.upload(uploads)
 }
 
@@ -150,6 +153,17 @@ func (r *run) start() error {
 	cmd.Stdout, cmd.Stderr = log, log
 	cmd.ExtraFiles = []*os.File{lock}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	if g := r.group(); g != "" {
+		if g, err = newGroup(filepath.Dir(string(g)), filepath.Base(string(g)), roleOf(spec, r.worker.Role)); err != nil {
+			return err
+		}
+		in, err := os.Open(string(g))
+		if err != nil {
+			return err
+		}
+		defer in.Close()
+		cmd.SysProcAttr.UseCgroupFD, cmd.SysProcAttr.CgroupFD = true, int(in.Fd())
+	}
 	if err := cmd.Start(); err != nil {
 		return err
 	}
@@ -159,6 +173,15 @@ func (r *run) start() error {
 	}()
 	r.worker.Started = now()
 	return nil
+}
+
+// group returns the control group of the run; empty if this machine limits nothing.
+func (r *run) group() group {
+	if r.a.groups == "" {
+		return ""
+	}
+	w := r.worker
+	return group(filepath.Join(r.a.groups, fmt.Sprintf("pfs-%s-%d-%s-%d", filepath.Base(string(r.a.dir)), w.Attempt, w.Name, w.Restarts)))
 }
 
 // Launch runs the entry of the rank whose supervisor has started this process, and returns its exit code.
@@ -292,7 +315,7 @@ func (r *run) describe() {
 		w.State = job.Uploading
 	case r.exit.Code == 0 || r.dismissed && r.a.failure == "":
 		w.State, w.Reason = job.Succeeded, reason
-	case r.dismissed:
+	case r.dismissed && r.exit.Stopped:
 		w.State = job.Killed
 	default:
 		w.State = job.Failed

@@ -52,8 +52,7 @@ type state struct {
 
 	Root   string        `json:"root,omitempty"`
 	Grace  time.Duration `json:"grace"`
-	NoRoot string        `json:"no_root,omitempty"` // why there is no Root
-	Staged bool          `json:"staged"`            // the package is there
+	Staged bool          `json:"staged"` // the package is there
 
 	// Of the attempt. Its age is measured by the clock that nobody sets, which starts with the machine.
 	Trainers []string      `json:"trainers,omitempty"` // HOST:PORT

@@ -37,6 +37,8 @@ type supervisor struct {
 	log    *slog.Logger
 	state  *state
 	pool   *transfer.Pool // of all uploaders
+	groups string         // the control group for those of the ranks; empty if nothing is limited
+	notes  []string       // what the job does without
 	store  publisher
 	killed chan struct{} // closed by a request to end the job
 }
@@ -105,7 +107,14 @@ func (s *supervisor) run(ctx context.Context) error {
 // carryOut runs attempts until the job has ended. The error says that the supervisor cannot go on.
 func (s *supervisor) carryOut(ctx context.Context) error {
 	r := &s.state.Record
+	var err error
+	if s.groups, err = groupsFor(cgroups, "/proc/self/cgroup"); err != nil {
+		s.notes = append(s.notes, err.Error())
+	}
 	s.mount()
+	for _, note := range s.notes {
+		s.log.Warn(note)
+	}
 	inputs, err := s.stage(ctx)
 	if inputs != nil {
 		defer inputs.Close()
@@ -223,19 +232,20 @@ func (s *supervisor) mount() {
 		return
 	}
 	at := filepath.Join(s.dir.mount(), st.Record.Spec.Datacenter)
+	noRoot := ""
 	if !isMounted(at) {
 		if err := os.MkdirAll(at, 0o700); err != nil {
-			st.NoRoot = err.Error()
+			noRoot = err.Error()
 		} else if said, err := s.opts.Command(Mount, at).CombinedOutput(); err != nil {
-			st.NoRoot = cmp.Or(strings.TrimSpace(string(said)), err.Error())
+			noRoot = cmp.Or(strings.TrimSpace(string(said)), err.Error())
 			os.Remove(at)
 			os.Remove(s.dir.mount())
 		}
 	}
-	if st.NoRoot == "" {
+	if noRoot == "" {
 		st.Root = s.dir.mount()
 	} else {
-		s.log.Error("the job has no PFS_ROOT", "reason", st.NoRoot)
+		s.notes = append(s.notes, "PFS_ROOT is not set, because the tree could not be mounted: "+noRoot)
 	}
 	s.save()
 }
