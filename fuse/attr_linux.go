@@ -60,7 +60,7 @@ func (s *server) entry(out *raw.EntryOut, n *node, info pfs.Info) {
 	out.NodeId, out.Generation = n.num, 1
 	kept := s.opts.Timeout
 	if n.name.parent != nil {
-		kept = s.timeout(n.name.parent.asDir.protection)
+		kept = s.timeout(n.name.parent.asDir().protection)
 	}
 	out.SetEntryTimeout(kept)
 	out.SetAttrTimeout(s.timeout(n.protection()))
@@ -83,11 +83,11 @@ func (s *server) stat(ctx context.Context, n *node) (pfs.Info, error) {
 	err := error(pfs.Stale)
 	name, ok := s.path(n)
 	switch {
-	case !ok && n.asDir != nil: // it was removed, and is open or the directory in which a program works
+	case !ok && n.kind().IsDir(): // it was removed, and is open or the directory in which a program works
 		s.tree.mu.Lock()
 		defer s.tree.mu.Unlock()
-		d := n.asDir
-		return pfs.Info{Mode: n.kind | d.mode, UID: d.uid, GID: d.gid, ModTime: d.mtime}, nil
+		d := n.asDir()
+		return pfs.Info{Mode: n.kind() | d.mode, UID: d.uid, GID: d.gid, ModTime: d.mtime}, nil
 	case ok:
 		var info pfs.Info
 		info, err = s.fs.Stat(ctx, name)
@@ -154,7 +154,7 @@ func (s *server) GetAttr(cancel <-chan struct{}, in *raw.GetAttrIn, out *raw.Att
 func (s *server) Access(cancel <-chan struct{}, in *raw.AccessIn) raw.Status {
 	const execute = 1
 	n := s.tree.get(in.NodeId)
-	if in.Mask&execute == 0 || !n.kind.IsRegular() {
+	if in.Mask&execute == 0 || !n.kind().IsRegular() {
 		return raw.OK
 	}
 	ctx, end := s.call(cancel, &in.InHeader)
@@ -241,7 +241,7 @@ func (s *server) setAttr(ctx context.Context, n *node, h pfs.Handle, mask pfs.At
 	if mask&pfs.AttrSize != 0 {
 		defer s.tree.wrote(n)
 	}
-	if n.kind == fs.ModeSymlink {
+	if n.kind() == fs.ModeSymlink {
 		mask |= pfs.AttrLink
 	}
 	set := func() error {
@@ -280,7 +280,7 @@ func (s *server) StatFs(cancel <-chan struct{}, h *raw.InHeader, out *raw.Statfs
 	defer end()
 	n := s.tree.get(h.NodeId)
 	s.tree.mu.Lock()
-	if n.asDir == nil && n.name.parent != nil {
+	if n.asDir() == nil && n.name.parent != nil {
 		n = n.name.parent
 	}
 	s.tree.mu.Unlock()

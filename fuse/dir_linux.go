@@ -64,7 +64,7 @@ func (s *server) OpenDir(cancel <-chan struct{}, in *raw.OpenIn, out *raw.OpenOu
 func (s *server) isSettled(n *node) bool {
 	s.tree.mu.Lock()
 	defer s.tree.mu.Unlock()
-	mtime := n.asDir.mtime
+	mtime := n.asDir().mtime
 	return n.protection() == Immutable || !mtime.IsZero() && time.Since(mtime) > settled
 }
 

@@ -38,7 +38,7 @@
 //
 //	fuse, mount_linux, mount_other              the options; mounts of this machine; systems without FUSE
 //	connection_linux, device_linux, call_linux  the mount in the kernel; its requests; the context of one
-//	server_linux, node_linux                    what answers requests; the nodes that the kernel knows
+//	server_linux, node_linux, table_linux       what answers requests; the nodes that the kernel knows; tables of them
 //	names_linux, attr_linux, dir_linux          operations on names; attributes; listings
 //	file_linux, local_linux, warm_linux         open files; files that the kernel reads itself; fetching ahead
 //	errno_linux, observe_linux                  errors as errnos; what Options.Observe gets

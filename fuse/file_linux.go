@@ -177,7 +177,7 @@ func (s *server) openToRead(ctx context.Context, n *node, name pfs.Path, out *ra
 func (s *server) admit(o *openFile, info pfs.Info, out *raw.OpenOut) (keep, same bool) {
 	s.tree.mu.Lock()
 	n, version := o.node, versionOf(info)
-	mixed := n.version != 0 && n.version != version && len(n.opens()) > 0 && (o.fixed || !n.hasID)
+	mixed := n.version != 0 && n.version != version && len(n.opens()) > 0 && (o.fixed || !n.hasID())
 	if !n.is(info) || mixed {
 		s.tree.mu.Unlock()
 		s.tree.detach(n)
@@ -303,7 +303,7 @@ func (o *openFile) readVersion(ctx context.Context, p []byte, off int64) (int, e
 // same name is not the file that was opened.
 func (o *openFile) refresh(ctx context.Context, s *server, conflict bool) bool {
 	s.tree.mu.Lock()
-	writes, hasID := o.node.writes, o.node.hasID
+	writes, hasID := o.node.writes, o.node.hasID()
 	if conflict {
 		o.node.known = nil // so that the next open finds the new version
 	}
@@ -334,8 +334,8 @@ func (o *openFile) refresh(ctx context.Context, s *server, conflict bool) bool {
 // calls done when the name is gone.
 func (s *server) settle(ctx context.Context, dir *node, base string) (done func()) {
 	s.tree.mu.Lock()
-	n := dir.asDir.children[base]
-	if n == nil || n.asDir != nil {
+	n := s.tree.child(dir, base)
+	if n == nil || n.asDir() != nil {
 		s.tree.mu.Unlock()
 		return func() {}
 	}

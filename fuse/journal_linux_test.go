@@ -70,7 +70,7 @@ func TestMillionNodes(t *testing.T) {
 	for _, name := range []pfs.Path{"/directory0000/file-000000", "/directory0999/file-000999"} {
 		n := s.tree.root
 		for e := range name.Names() {
-			n = n.asDir.children[e]
+			n = s.tree.child(n, e)
 		}
 		if at, ok := s.tree.path(n); at != name || !ok || n.refs != 1 {
 			t.Errorf("%s is at %s, %v, with %d references", name, at, ok, n.refs)

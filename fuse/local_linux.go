@@ -72,7 +72,7 @@ func (s *server) protect(ctx context.Context, dir *node) {
 	}
 	now := since()
 	s.tree.mu.Lock()
-	d := dir.asDir
+	d := dir.asDir()
 	known := d.protection == Immutable || d.asked > 0 && now-d.asked < s.opts.Timeout
 	s.tree.mu.Unlock()
 	name, ok := s.path(dir)
@@ -116,7 +116,7 @@ func (s *server) current(n *node) (pfs.Info, bool) {
 		Name: n.name.base, Mode: k.mode, Size: k.size, ModTime: moment(k.modTime), ChangeTime: moment(k.changeTime),
 		Version: k.version, Links: 1,
 	}
-	if n.hasID {
+	if n.hasID() {
 		info.ID = n.ino
 	}
 	return info, true

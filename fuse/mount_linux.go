@@ -98,7 +98,7 @@ func serve(ctx context.Context, fsys pfs.FileSystem, c *Connection, opts Options
 	s.infos, s.tree.learns = infosOf(fsys)
 	s.ctx, s.stop = context.WithCancel(context.WithoutCancel(ctx))
 	if root.ModTime.IsZero() {
-		s.tree.root.asDir.mode = 0 // unknown
+		s.tree.root.asDir().mode = 0 // unknown
 	}
 	taken := false
 	var err error

@@ -67,7 +67,7 @@ func (s *server) own(dir *node, h *raw.InHeader, mode fs.FileMode, set func(pfs.
 		return err
 	}
 	s.tree.mu.Lock()
-	shared, gid := dir.asDir.mode&fs.ModeSetgid != 0, dir.asDir.gid
+	shared, gid := dir.asDir().mode&fs.ModeSetgid != 0, dir.asDir().gid
 	s.tree.mu.Unlock()
 	if !shared {
 		gid = h.Gid
@@ -97,7 +97,7 @@ func (s *server) own(dir *node, h *raw.InHeader, mode fs.FileMode, set func(pfs.
 // learnMode asks for the attributes of a directory that another server has looked up.
 func (s *server) learnMode(dir *node) error {
 	s.tree.mu.Lock()
-	known := dir.asDir.mode != 0
+	known := dir.asDir().mode != 0
 	s.tree.mu.Unlock()
 	if known {
 		return nil
@@ -194,13 +194,13 @@ func (s *server) Link(cancel <-chan struct{}, in *raw.LinkIn, base string, out *
 	n := s.tree.get(in.Oldnodeid)
 	err = pfs.HardLink(ctx, s.fs, old, name)
 	if pfs.KindOf(err) == pfs.Exist && s.journal.again(in.Unique) {
-		err = s.isThere(ctx, name, func(info pfs.Info) bool { return n.hasID && info.ID == n.ino }, err)
+		err = s.isThere(ctx, name, func(info pfs.Info) bool { return n.hasID() && info.ID == n.ino }, err)
 	}
 	if err != nil {
 		return s.status(err)
 	}
 	s.tree.mu.Lock()
-	if n.hasID {
+	if n.hasID() {
 		s.tree.link(n) // so that the new name leads to it
 	}
 	s.tree.mu.Unlock()

@@ -3,8 +3,8 @@ package fuse
 import (
 	"hash/fnv"
 	"io/fs"
-	"iter"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -17,6 +17,8 @@ type tree struct {
 	mu     sync.Mutex
 	root   *node
 	nodes  nodeTable
+	names  nameTable        // first names
+	more   map[link]*node   // further names
 	linked map[uint64]*node // files with several names, by Info.ID
 	last   uint64           // number of the newest node; numbers are not used twice
 	learns bool             // nodes have known
@@ -29,21 +31,34 @@ type tree struct {
 type node struct {
 	num     uint64
 	ino     uint64
-	version uint64 // of the pages that the kernel may hold, a number of versionOf; 0 if unknown
-	refs    uint32 // lookups that the kernel has not forgotten
-	writes  uint32 // through this mount
-	kind    fs.FileMode
-	shown   uint32    // the size and time that the kernel was told last, as sumOf has them
-	hasID   bool      // ino is Info.ID
-	name    link      // the zero link if the node has no name any more
-	asDir   *dirState // nil unless it is a directory
-	extra   *extra    // nil if there is nothing in it
-	known   *known    // of a file, if the tree learns
+	version uint64      // of the pages that the kernel may hold, a number of versionOf; 0 if unknown
+	refs    uint32      // lookups that the kernel has not forgotten
+	writes  uint32      // through this mount
+	bits    fs.FileMode // the type, and inoIsID
+	shown   uint32      // the size and time that the kernel was told last, as sumOf has them
+	name    link        // the zero link if the node has no name any more
+	extra   *extra      // nil if there is nothing in it
+	known   *known      // of a file, if the tree learns
+}
+
+// inoIsID is set in node.bits if the inode number is Info.ID.
+const inoIsID fs.FileMode = 1
+
+func (n *node) kind() fs.FileMode { return n.bits & fs.ModeType }
+
+func (n *node) hasID() bool { return n.bits&inoIsID != 0 }
+
+// asDir returns what is known of the directory n, nil if it is none.
+func (n *node) asDir() *dirState {
+	if n.extra == nil {
+		return nil
+	}
+	return n.extra.dir
 }
 
 // dirState is what is known of a directory.
 type dirState struct {
-	children map[string]*node
+	children int         // names of nodes
 	mode     fs.FileMode // as last seen
 	uid, gid uint32      // as last seen
 	mtime    time.Time   // as last seen
@@ -54,8 +69,9 @@ type dirState struct {
 
 // extra is what few nodes have.
 type extra struct {
-	target  string // of a link
-	more    []link // further names
+	dir     *dirState // of a directory
+	target  string    // of a link
+	more    []link    // further names
 	open    []*openFile
 	backing *backing      // nil unless the kernel reads a local file
 	going   chan struct{} // closed when the operation has ended that takes a name; nil if there is none
@@ -78,20 +94,20 @@ func (n *node) rare() *extra {
 
 // tidy drops an extra that is empty.
 func (n *node) tidy() {
-	if e := n.extra; e != nil && e.target == "" && len(e.more) == 0 && len(e.open) == 0 && e.going == nil && e.opening == nil && e.backing == nil {
+	if e := n.extra; e != nil && e.dir == nil && e.target == "" && len(e.more) == 0 && len(e.open) == 0 && e.going == nil && e.opening == nil && e.backing == nil {
 		n.extra = nil
 	}
 }
 
 // protection returns the protection of what is in the directory n, or of the file n.
 func (n *node) protection() Protection {
-	if n.asDir == nil {
+	if n.asDir() == nil {
 		n = n.name.parent
 	}
 	if n == nil { // the file has no name any more
 		return Unprotected
 	}
-	return n.asDir.protection
+	return n.asDir().protection
 }
 
 // opens returns the open files of n.
@@ -131,7 +147,7 @@ type link struct {
 
 func newTree(info pfs.Info) *tree {
 	root := &node{num: 1, refs: 1}
-	t := &tree{root: root, nodes: nodeTable{}, linked: map[uint64]*node{}, last: 1}
+	t := &tree{root: root, nodes: nodeTable{}, names: newNameTable(), more: map[link]*node{}, linked: map[uint64]*node{}, last: 1}
 	t.nodes.set(root)
 	root.identify(pfs.Root, info)
 	root.see(info)
@@ -140,9 +156,12 @@ func newTree(info pfs.Info) *tree {
 
 // identify records what distinguishes the file of n, found at name, from others.
 func (n *node) identify(name pfs.Path, info pfs.Info) {
-	n.ino, n.hasID, n.kind = inode(name, info), info.ID != 0, info.Mode.Type()
+	n.ino, n.bits = inode(name, info), info.Mode.Type()
+	if info.ID != 0 {
+		n.bits |= inoIsID
+	}
 	if info.IsDir() {
-		n.asDir = &dirState{}
+		n.rare().dir = &dirState{}
 	}
 	if info.Target != "" {
 		n.rare().target = info.Target
@@ -160,13 +179,13 @@ func inode(name pfs.Path, info pfs.Info) uint64 {
 // is reports whether info describes the file of n.
 func (n *node) is(info pfs.Info) bool {
 	sameTarget := info.Target == "" || n.extra != nil && n.extra.target == info.Target
-	return n.kind == info.Mode.Type() && sameTarget && (!n.hasID || info.ID == 0 || n.ino == info.ID)
+	return n.kind() == info.Mode.Type() && sameTarget && (!n.hasID() || info.ID == 0 || n.ino == info.ID)
 }
 
 // see notes attributes of a directory that the tree needs.
 func (n *node) see(info pfs.Info) {
-	if n.asDir != nil {
-		n.asDir.mode, n.asDir.uid, n.asDir.gid, n.asDir.mtime = info.Mode, info.UID, info.GID, info.ModTime
+	if d := n.asDir(); d != nil {
+		d.mode, d.uid, d.gid, d.mtime = info.Mode, info.UID, info.GID, info.ModTime
 	}
 }
 
@@ -208,7 +227,7 @@ func (t *tree) pathOf(n *node) (pfs.Path, bool) {
 func (t *tree) enter(dir *node, base string, info pfs.Info) *node {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	n := dir.asDir.children[base]
+	n := t.child(dir, base)
 	if n != nil && !n.is(info) {
 		t.noteUnname(dir, base)
 		n = nil
@@ -218,7 +237,7 @@ func (t *tree) enter(dir *node, base string, info pfs.Info) *node {
 			if !n.is(info) {
 				n = nil
 			} else {
-				n.addName(link{dir, base})
+				t.addName(n, link{dir, base})
 				t.journal.note(recName, []uint64{n.num, dir.num}, base)
 			}
 		}
@@ -226,18 +245,18 @@ func (t *tree) enter(dir *node, base string, info pfs.Info) *node {
 	isNew := n == nil
 	if isNew {
 		t.last++
-		n = &node{num: t.last, name: link{dir, base}}
+		n = &node{num: t.last}
 		t.nodes.set(n)
+		t.addName(n, link{dir, strings.Clone(base)}) // not a part of a whole listing
 		var at pfs.Path
 		if info.ID == 0 {
 			at, _ = t.pathOf(n)
 		}
 		n.identify(at, info)
-		dir.setChild(base, n)
 	}
 	n.refs++
-	if n.asDir != nil && dir.asDir.protection == Immutable {
-		n.asDir.protection = Immutable
+	if d := n.asDir(); d != nil && dir.asDir().protection == Immutable {
+		d.protection = Immutable
 	}
 	if isNew {
 		t.journal.noteNode(n)
@@ -254,7 +273,7 @@ func (t *tree) seen(n *node, info pfs.Info) {
 	if t.learns && n.protection() != Unprotected {
 		n.learn(info)
 	}
-	if info.Links > 1 && n.hasID && !info.IsDir() && n.name.parent != nil {
+	if info.Links > 1 && n.hasID() && !info.IsDir() && n.name.parent != nil {
 		t.link(n)
 	}
 }
@@ -267,38 +286,54 @@ func (t *tree) link(n *node) {
 	}
 }
 
-func (n *node) addName(l link) {
-	if n.name.parent == nil {
-		n.name = l
-	} else {
-		n.rare().more = append(n.rare().more, l)
+// child returns the node that is base in dir, nil if there is none.
+func (t *tree) child(dir *node, base string) *node {
+	if n := t.names.get(dir, base); n != nil {
+		return n
 	}
-	l.parent.setChild(l.base, n)
+	return t.more[link{dir, base}]
 }
 
-func (n *node) setChild(base string, child *node) {
-	if n.asDir.children == nil {
-		n.asDir.children = map[string]*node{}
+// addName gives n one more name. What else has this name is lost.
+func (t *tree) addName(n *node, l link) {
+	if t.child(l.parent, l.base) != nil {
+		t.takeName(l)
 	}
-	n.asDir.children[base] = child
+	l.parent.asDir().children++
+	if n.name.parent == nil {
+		n.name = l
+		t.names.add(n)
+	} else {
+		n.rare().more = append(n.rare().more, l)
+		t.more[l] = n
+	}
+}
+
+// takeName takes a name from the node that has it.
+func (t *tree) takeName(l link) {
+	n := t.child(l.parent, l.base)
+	l.parent.asDir().children--
+	if n.name != l {
+		delete(t.more, l)
+		n.extra.more = slices.DeleteFunc(n.extra.more, func(m link) bool { return m == l })
+		return
+	}
+	t.names.remove(n)
+	n.name = link{}
+	if e := n.extra; e != nil && len(e.more) > 0 {
+		n.name, e.more = e.more[0], e.more[1:]
+		delete(t.more, n.name)
+		t.names.add(n)
+	}
 }
 
 // unname removes the name base in dir from the tree.
 func (t *tree) unname(dir *node, base string) {
-	n := dir.asDir.children[base]
+	n := t.child(dir, base)
 	if n == nil {
 		return
 	}
-	delete(dir.asDir.children, base)
-	gone := link{dir, base}
-	if n.name == gone {
-		n.name = link{}
-		if e := n.extra; e != nil && len(e.more) > 0 {
-			n.name, e.more = e.more[0], e.more[1:]
-		}
-	} else {
-		n.extra.more = slices.DeleteFunc(n.extra.more, func(l link) bool { return l == gone })
-	}
+	t.takeName(link{dir, base})
 	n.tidy()
 	t.drop(n)
 	t.drop(dir)
@@ -313,7 +348,7 @@ func (t *tree) remove(dir *node, base string) {
 
 // noteUnname is unname with a record in the journal.
 func (t *tree) noteUnname(dir *node, base string) {
-	if dir.asDir.children[base] != nil {
+	if t.child(dir, base) != nil {
 		t.journal.note(recUnname, []uint64{dir.num}, base)
 		t.unname(dir, base)
 	}
@@ -337,7 +372,7 @@ func (t *tree) rename(dir *node, base string, newDir *node, newBase string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.journal.note(recRename, []uint64{dir.num, newDir.num}, base, newBase)
-	n := dir.asDir.children[base]
+	n := t.child(dir, base)
 	t.unname(newDir, newBase)
 	if n == nil {
 		return
@@ -345,7 +380,7 @@ func (t *tree) rename(dir *node, base string, newDir *node, newBase string) {
 	n.refs++ // so that it survives without a name
 	t.unname(dir, base)
 	n.refs--
-	n.addName(link{newDir, newBase})
+	t.addName(n, link{newDir, strings.Clone(newBase)})
 }
 
 // forget takes back count references of the kernel.
@@ -363,24 +398,17 @@ func (t *tree) forget(num, count uint64) {
 
 // drop removes n from the tree if it is not in use.
 func (t *tree) drop(n *node) {
-	if n == t.root || n.refs > 0 || len(n.opens()) > 0 || n.asDir != nil && len(n.asDir.children) > 0 {
+	if n == t.root || n.refs > 0 || len(n.opens()) > 0 || n.asDir() != nil && n.asDir().children > 0 {
 		return
 	}
 	t.nodes.remove(n.num)
 	if t.linked[n.ino] == n {
 		delete(t.linked, n.ino)
 	}
-	names := []link{n.name}
-	if n.extra != nil {
-		names = append(names, n.extra.more...)
-		n.extra.more = nil
-	}
-	n.name = link{}
-	for _, l := range names {
-		if l.parent != nil && l.parent.asDir.children[l.base] == n {
-			delete(l.parent.asDir.children, l.base)
-			t.drop(l.parent)
-		}
+	for n.name.parent != nil {
+		parent := n.name.parent
+		t.takeName(n.name)
+		t.drop(parent)
 	}
 }
 
@@ -422,59 +450,4 @@ func (t *tree) anyOpen(n *node, fits func(o *openFile) bool) *openFile {
 		}
 	}
 	return nil
-}
-
-// nodeTable holds nodes by number. Numbers are given in order, so pages of them take less memory than a
-// map.
-type nodeTable map[uint64]*nodePage
-
-const pageNodes = 127 // a page takes 1 KiB
-
-type nodePage struct {
-	nodes [pageNodes]*node
-	used  int
-}
-
-func (t nodeTable) get(num uint64) *node {
-	if p := t[num/pageNodes]; p != nil {
-		return p.nodes[num%pageNodes]
-	}
-	return nil
-}
-
-func (t nodeTable) set(n *node) {
-	p := t[n.num/pageNodes]
-	if p == nil {
-		p = &nodePage{}
-		t[n.num/pageNodes] = p
-	}
-	at := &p.nodes[n.num%pageNodes]
-	if *at == nil {
-		p.used++
-	}
-	*at = n
-}
-
-func (t nodeTable) remove(num uint64) {
-	if t.get(num) == nil {
-		return
-	}
-	p := t[num/pageNodes]
-	p.nodes[num%pageNodes] = nil
-	if p.used--; p.used == 0 {
-		delete(t, num/pageNodes)
-	}
-}
-
-// all returns the nodes, in no order.
-func (t nodeTable) all() iter.Seq[*node] {
-	return func(yield func(*node) bool) {
-		for _, p := range t {
-			for _, n := range p.nodes[:] { // which yield may change
-				if n != nil && !yield(n) {
-					return
-				}
-			}
-		}
-	}
 }

@@ -31,10 +31,10 @@ func appendNode(to []uint64, n *node) []uint64 {
 	if n.name.parent != nil {
 		parent = n.name.parent.num
 	}
-	if n.hasID {
+	if n.hasID() {
 		flags = 1
 	}
-	return append(to, n.num, parent, n.ino, uint64(n.kind), flags, uint64(n.refs), n.version)
+	return append(to, n.num, parent, n.ino, uint64(n.kind()), flags, uint64(n.refs), n.version)
 }
 
 func (n *node) targetOrNone() string {
@@ -79,13 +79,16 @@ func (s *server) resume(kind byte, ints []uint64, strings []string) error {
 	at := func(i int) *node { return t.nodes.get(ints[i]) }
 	switch kind {
 	case recNode:
-		n := &node{num: ints[0], ino: ints[2], kind: fs.FileMode(ints[3]), hasID: ints[4]&1 != 0, refs: uint32(ints[5]), version: ints[6]}
+		n := &node{num: ints[0], ino: ints[2], bits: fs.FileMode(ints[3]), refs: uint32(ints[5]), version: ints[6]}
+		if ints[4]&1 != 0 {
+			n.bits |= inoIsID
+		}
 		if n.num == t.root.num {
-			t.root.ino, t.root.hasID = n.ino, n.hasID
+			t.root.ino, t.root.bits = n.ino, n.bits
 			return nil
 		}
-		if n.kind.IsDir() {
-			n.asDir = &dirState{}
+		if n.kind().IsDir() {
+			n.rare().dir = &dirState{}
 		}
 		if strings[1] != "" {
 			n.rare().target = strings[1]
@@ -94,10 +97,10 @@ func (s *server) resume(kind byte, ints []uint64, strings []string) error {
 		t.last = max(t.last, n.num)
 		if ints[1] != 0 {
 			parent := at(1)
-			if parent == nil || parent.asDir == nil {
+			if parent == nil || parent.asDir() == nil {
 				return errJournal
 			}
-			n.addName(link{parent, strings[0]})
+			t.addName(n, link{parent, strings[0]})
 		}
 		return nil
 	case recClose:
@@ -125,7 +128,7 @@ func (s *server) resume(kind byte, ints []uint64, strings []string) error {
 		if at(1) == nil {
 			return errJournal
 		}
-		n.addName(link{at(1), strings[0]})
+		t.addName(n, link{at(1), strings[0]})
 	case recRef:
 		n.refs++
 	case recForget:
@@ -202,23 +205,24 @@ func (s *server) rewriteJournal() {
 	defer s.mu.Unlock()
 	s.journal.rewrite(func(emit func(kind byte, ints []uint64, strings ...string)) {
 		emit(recCounters, []uint64{t.last, s.lastFH})
-		var ints []uint64 // reused
-		var emitAll func(n *node)
-		emitAll = func(n *node) { // n and the nodes below it, by their first names
-			ints = appendNode(ints[:0], n)
-			if emit(recNode, ints, n.name.base, n.targetOrNone()); n.asDir == nil {
+		var ints []uint64        // reused
+		dirs := map[*node]bool{} // that were emitted
+		var emitNode func(n *node)
+		emitNode = func(n *node) { // after its parent
+			if dirs[n] {
 				return
 			}
-			for base, child := range n.asDir.children {
-				if child.name == (link{n, base}) {
-					emitAll(child)
-				}
+			if parent := n.name.parent; parent != nil {
+				emitNode(parent)
 			}
+			if n.kind().IsDir() {
+				dirs[n] = true
+			}
+			ints = appendNode(ints[:0], n)
+			emit(recNode, ints, n.name.base, n.targetOrNone())
 		}
 		for n := range t.nodes.all() {
-			if n.name.parent == nil { // the root, and what was removed
-				emitAll(n)
-			}
+			emitNode(n)
 		}
 		for n := range t.nodes.all() {
 			if n.extra == nil {

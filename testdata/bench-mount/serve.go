@@ -15,6 +15,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime/debug"
 	"strconv"
 	"strings"
 	"syscall"
@@ -39,6 +40,7 @@ func serve(args []string) error {
 	flags.BoolVar(&opts.ReadOnly, "read-only", false, "refuse changes")
 	flags.DurationVar(&opts.Timeout, "timeout", time.Second, "how long names are known")
 	_ = flags.Parse(args)
+	debug.SetGCPercent(25) // as the command mount does
 	fsys, err := openStore(ctx, *store)
 	if err != nil {
 		return err
