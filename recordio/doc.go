@@ -52,7 +52,7 @@
 //	snappystream, zstdframe
 //	salvage, salvagechain              the correct records of a damaged chunk
 //	file, range, batch, recordreader,  random access
-//	cache
+//	cache, extents
 //	index, indexfile, chunkinfo        positions of records, and their stored form
 //	verify, repair, tail               whole files: checks, repair, the end of an interrupted file
 //	lengths                            statistics of lengths

@@ -231,16 +231,16 @@ func (b *batch) add(n int64) error {
 func (b *batch) yield(ctx context.Context, yield func(recordfile.Record, error) bool) bool {
 	slices.SortFunc(b.places, func(a, b located) int { return cmp.Or(cmp.Compare(a.file, b.file), cmp.Compare(a.number, b.number)) })
 	b.data, b.read = b.data[:0], slices.Grow(b.read[:0], len(b.places))[:len(b.places)]
-	for from := 0; from < len(b.places); {
-		to := from + 1
-		for to < len(b.places) && b.places[to].file == b.places[from].file {
-			to++
+	for left := b.places; len(left) > 0; {
+		n := len(left)
+		if !b.reader.chunky {
+			n = windowOf(left)
 		}
-		if err := b.readFile(ctx, b.places[from:to]); err != nil {
+		if err := b.readWindow(ctx, left[:n]); err != nil {
 			yield(recordfile.Record{}, err)
 			return false
 		}
-		from = to
+		left = left[n:]
 	}
 	for _, p := range b.read {
 		name := recordfile.RecordName(b.all.Files()[p.file].Name, p.number)
@@ -249,6 +249,66 @@ func (b *batch) yield(ctx context.Context, yield func(recordfile.Record, error) 
 		}
 	}
 	return true
+}
+
+// fetchRecords bounds the records that are prefetched together. Each takes one block of a file, or
+// more if it is longer.
+const fetchRecords = 512
+
+// windowOf returns how many of the places are prefetched together. Their files stay open.
+func windowOf(places []located) int {
+	files := 1
+	for i := 1; i < min(len(places), fetchRecords); i++ {
+		if places[i].file != places[i-1].file {
+			files++
+		}
+		if files > keptFiles {
+			return i
+		}
+	}
+	return min(len(places), fetchRecords)
+}
+
+// byFile yields the places of each file.
+func byFile(places []located) iter.Seq[[]located] {
+	return func(yield func([]located) bool) {
+		for len(places) > 0 {
+			n := 1
+			for n < len(places) && places[n].file == places[0].file {
+				n++
+			}
+			if !yield(places[:n]) {
+				return
+			}
+			places = places[n:]
+		}
+	}
+}
+
+// readWindow reads the records at the places. Those of files on a service come by few requests,
+// unless whole chunks are read.
+func (b *batch) readWindow(ctx context.Context, places []located) error {
+	if !b.reader.chunky {
+		var wants []recordfile.Want
+		for some := range byFile(places) {
+			f, err := b.reader.file(ctx, b.all.Files()[some[0].file].Name)
+			if err != nil {
+				return err
+			}
+			w := recordfile.Want{File: f}
+			for _, p := range some {
+				w.Numbers = append(w.Numbers, p.number)
+			}
+			wants = append(wants, w)
+		}
+		defer recordfile.Prefetch(ctx, wants)()
+	}
+	for some := range byFile(places) {
+		if err := b.readFile(ctx, some); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // readFile reads the records that are in one file.

@@ -103,6 +103,8 @@ type Input struct {
 	Info   pfs.Info // of the version that is open; zero for a stream
 	Opened pfs.File // nil for a stream
 	stop   func()   // ends the reading ahead
+
+	fetched *fetched // of a remote file: the ReaderAt, which Prefetch fills
 }
 
 // ErrNotRegular is why a pipe, a device and the like are not opened by their names.
@@ -137,6 +139,8 @@ func Open(ctx context.Context, f File, m Meter) (*Input, error) {
 	if f.Remote {
 		ahead := transfer.NewReadAhead(ctx, file, 0, in.Size)
 		in.Reader, in.stop = &meteredReader{ahead, m}, ahead.Stop
+		in.fetched = &fetched{ReaderAt: at}
+		in.ReaderAt = in.fetched
 	}
 	return in, nil
 }
