@@ -3,6 +3,7 @@ package fuse
 import (
 	"bytes"
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
@@ -19,6 +20,7 @@ import (
 	"testing"
 	"time"
 
+	raw "github.com/hanwen/go-fuse/v2/fuse"
 	"github.com/paddlecloud/pfs/internal/testbed"
 	"github.com/paddlecloud/pfs/pfs"
 	"github.com/paddlecloud/pfs/pfs/memfs"
@@ -820,3 +822,93 @@ func TestOpenWhileReplaced(t *testing.T) {
 	close(stop)
 	readers.Wait()
 }
+
+// oldKernel is a broker on a machine whose kernel has no passthrough.
+type oldKernel struct{ Broker }
+
+func (oldKernel) Connect(dir string, opts Options) (*Connection, error) {
+	c, err := Connect(dir, opts)
+	if err != nil {
+		return nil, err
+	}
+	var hello raw.InitIn
+	err = binary.Read(bytes.NewReader(c.Hello), binary.NativeEndian, &hello)
+	hello.Flags2 &^= uint32(raw.CAP_PASSTHROUGH >> 32)
+	var without bytes.Buffer
+	err = errors.Join(err, binary.Write(&without, binary.NativeEndian, &hello))
+	c.Hello, c.Broker = without.Bytes(), oldKernel{}
+	return c, err
+}
+
+func (oldKernel) Replaces() bool                   { return false }
+func (oldKernel) Register(*os.File) (int32, error) { return 0, syscall.ENOTTY }
+func (oldKernel) Unmount() error                   { return errors.ErrUnsupported }
+func (oldKernel) Serving(_, _ func()) error        { return nil }
+func (oldKernel) PID() int                         { return 0 }
+func (oldKernel) Refused() Refused                 { return Refused{} }
+
+// TestKernelWithoutPassthrough reads a file that is whole in the cache.
+func TestKernelWithoutPassthrough(t *testing.T) {
+	store, want := memfs.New(memfs.Options{}), pfstest.Pattern(1, 9<<20)
+	pfstest.WriteFile(t, store, "/f", want)
+	dir, _ := mountCached(t, store, Options{OpenMode: Passthrough, Broker: oldKernel{}})
+	for range 3 {
+		got, err := os.ReadFile(dir + "/f")
+		if err != nil || !bytes.Equal(got, want) {
+			t.Errorf("%d bytes, %v", len(got), err)
+		}
+		time.Sleep(50 * time.Millisecond) // until it is on the disk
+	}
+	if st, err := MountAt(dir); err != nil || st.OpenMode != PageCache {
+		t.Errorf("%+v, %v", st, err)
+	}
+}
+
+// TestWrongSizes reads files of which the store gives a wrong size: what is there, or an error.
+func TestWrongSizes(t *testing.T) {
+	mem, want := memfs.New(memfs.Options{}), pfstest.Pattern(1, 10_000)
+	sizes := map[string]int64{"smaller": 5000, "empty": 0, "larger": 20_000, "huge": 1 << 40}
+	for name := range sizes {
+		pfstest.WriteFile(t, mem, pfs.Root.Join(name), want)
+	}
+	lying := pfs.NewLayerWith(func(_ context.Context, _ pfs.Access, name pfs.Path, call func(pfs.FileSystem, pfs.Path) error) error {
+		return call(mem, name)
+	}, pfs.Hooks{Info: func(_ context.Context, name pfs.Path, info pfs.Info) (pfs.Info, error) {
+		if size, ok := sizes[name.Base()]; ok {
+			info.Size = size
+		}
+		return info, nil
+	}, Open: func(ctx context.Context, below pfs.FileSystem, name pfs.Path) (pfs.File, error) {
+		f, err := below.Open(ctx, name)
+		if err != nil {
+			return nil, err
+		}
+		info := f.Info()
+		info.Size = sizes[name.Base()]
+		return lyingFile{f, info}, nil
+	}})
+	plain := mount(t, lying, Options{})
+	cached, _ := mountCached(t, lying, Options{OpenMode: Passthrough})
+	for _, dir := range []string{plain, cached} {
+		for name, size := range sizes {
+			f, err := os.Open(filepath.Join(dir, name))
+			must(t, err)
+			got, err := io.ReadAll(io.LimitReader(f, 1<<20))
+			f.Close()
+			if int64(len(got)) > max(size, int64(len(want))) || err == nil && len(got) > len(want) || !bytes.HasPrefix(want, got[:min(len(got), len(want))]) {
+				t.Errorf("%s in %s: %d bytes, %v", name, dir, len(got), err)
+			}
+			if dir == cached && size > int64(len(want)) && err == nil {
+				t.Errorf("%s in the cache: %d bytes and no error", name, len(got))
+			}
+		}
+	}
+}
+
+// lyingFile is a file with another size.
+type lyingFile struct {
+	pfs.File
+	info pfs.Info
+}
+
+func (f lyingFile) Info() pfs.Info { return f.info }

@@ -635,6 +635,34 @@ func TestStuckServer(t *testing.T) {
 	}
 }
 
+// TestLazyUnmount takes the mount from its place while a program reads. The program goes on, also when the server is
+// replaced, and the processes of the mount end when it has closed the file.
+func TestLazyUnmount(t *testing.T) {
+	t.Parallel()
+	m := mount(t, settings{Store: seed(t)})
+	f, err := os.Open(m.Dir + "/seed0")
+	must(t, err)
+	server := m.status(t).ServerPID
+	must(t, syscall.Unmount(m.Dir, syscall.MNT_DETACH))
+	got, want := make([]byte, seedSize), pfstest.Pattern(0, seedSize)
+	for range 2 {
+		_ = fadviseDontNeed(f)
+		if _, err := f.ReadAt(got, 0); err != nil || !bytes.Equal(got, want) {
+			t.Errorf("read: %v", err)
+		}
+		_ = syscall.Kill(server, syscall.SIGKILL) // the second read is answered by the next server
+	}
+	must(t, f.Close())
+	select {
+	case <-m.ended:
+	case <-time.After(20 * time.Second):
+		t.Fatal("the broker goes on")
+	}
+	if !m.broker.ProcessState.Success() {
+		t.Error(m.broker.ProcessState)
+	}
+}
+
 // TestUpgradeFails checks that the status of a mount has the reason why another server could not take over.
 func TestUpgradeFails(t *testing.T) {
 	t.Parallel()
