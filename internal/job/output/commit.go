@@ -183,6 +183,12 @@ func (u *uploader) marker(inv *inventory) *Marker {
 	if u.exit != nil && u.exit.Code == 0 && !u.exit.Stopped {
 		m.Name = Success
 	}
+	if u.exit != nil && !u.exit.Ended.IsZero() {
+		m.AfterExit = m.Written.Sub(u.exit.Ended).Seconds()
+	}
+	if busy := u.progress.Busy.Seconds(); busy > 0 {
+		m.Rate = int64(float64(u.progress.Bytes) / busy)
+	}
 	if u.lost != "" {
 		m.Name = Incomplete
 		m.Reasons = append(m.Reasons, u.lost)

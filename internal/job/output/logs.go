@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -24,8 +25,8 @@ const (
 	// files are sent as a whole without much traffic.
 	logEvery = 5 * time.Second
 
-	// MaxLogs bounds the bytes of logs at the store for one worker and attempt. The oldest files are removed.
-	MaxLogs = 1 << 30
+	// maxLogs bounds the bytes of logs at the store for one worker and attempt. The oldest files are removed.
+	maxLogs = 1 << 30
 )
 
 // LogName returns the name at the store of the nth log file of a run. Names of one directory sort by restart
@@ -40,7 +41,7 @@ func LogName(restart, n int) string {
 // shipLogs sends the log files of the rank until everything is sent after the end. It returns why that did not
 // succeed.
 func (u *uploader) shipLogs(ctx context.Context, ended <-chan struct{}) error {
-	s := &logShipper{u: u, sent: map[string]int64{}}
+	s := &logShipper{u: u, sent: map[string]int64{}, most: maxLogs}
 	for running := true; running; {
 		_ = s.pass(budgeted(ctx, retry.Default), false)
 		select {
@@ -55,6 +56,9 @@ func (u *uploader) shipLogs(ctx context.Context, ended <-chan struct{}) error {
 	defer cancel()
 	for pause := 100 * time.Millisecond; ; pause = min(2*pause, 5*time.Second) {
 		err := s.pass(budgeted(ctx, retry.Policy{Total: max(u.opts.Wait, time.Second)}), true)
+		if err == nil && s.lost > 0 {
+			return fmt.Errorf("%d log files of the rank were removed before they were sent, to bound its logs", s.lost)
+		}
 		if err == nil || retry.Sleep(ctx, pause) != nil {
 			return err
 		}
@@ -67,6 +71,9 @@ type logShipper struct {
 	made bool             // the directory
 	sent map[string]int64 // bytes of each local file that the store has
 	last time.Time        // when a growing file was sent
+	next int              // number of the file after the last one that was found; 0: not known
+	most int64            // bytes of all files at the store
+	lost int              // files that were removed before they were sent
 }
 
 // pass sends what is new. It returns the first failure.
@@ -82,6 +89,14 @@ func (s *logShipper) pass(ctx context.Context, final bool) (failed error) {
 		s.made = true
 	}
 	for i, name := range names {
+		n, err := number(name)
+		if err != nil {
+			continue // not a log file
+		}
+		if s.next > 0 && n > s.next {
+			s.lost += n - s.next // the launcher keeps only the last ones
+		}
+		s.next = max(s.next, n+1)
 		info, err := os.Stat(name)
 		if err != nil || info.Size() == s.sent[name] {
 			continue
@@ -90,12 +105,12 @@ func (s *logShipper) pass(ctx context.Context, final bool) (failed error) {
 		if growing && time.Since(s.last) < logEvery*time.Duration(1+info.Size()>>20) {
 			continue
 		}
-		n, err := s.send(ctx, name, info.Size(), growing)
+		size, err := s.send(ctx, name, n, info.Size(), growing)
 		if err != nil {
 			failed = cmp.Or(failed, err)
 			continue
 		}
-		s.sent[name] = n
+		s.sent[name] = size
 		if growing {
 			s.last = time.Now()
 		}
@@ -105,7 +120,7 @@ func (s *logShipper) pass(ctx context.Context, final bool) (failed error) {
 }
 
 // send sends the first size bytes of a log file; of a growing one, only whole lines.
-func (s *logShipper) send(ctx context.Context, name string, size int64, growing bool) (int64, error) {
+func (s *logShipper) send(ctx context.Context, name string, n int, size int64, growing bool) (int64, error) {
 	f, err := os.Open(name)
 	if err != nil {
 		return 0, err
@@ -124,13 +139,14 @@ func (s *logShipper) send(ctx context.Context, name string, size int64, growing 
 	if err != nil {
 		return 0, err
 	}
-	var n int
-	if _, err := fmt.Sscanf(filepath.Base(name), "%d.log", &n); err != nil {
-		return 0, err
-	}
 	target := transfer.End{FS: s.u.opts.FS, Path: s.u.opts.Logs.Join(LogName(s.u.opts.Run.Restart, n))}
 	_, err = j.FromReader(ctx, target, io.NewSectionReader(f, 0, size), pfs.CommitOptions{Size: size})
 	return size, err
+}
+
+// number returns the number of a log file.
+func number(name string) (int, error) {
+	return strconv.Atoi(strings.TrimSuffix(filepath.Base(name), ".log"))
 }
 
 // trim removes the oldest log files from the store if there are too many bytes.
@@ -139,7 +155,7 @@ func (s *logShipper) trim(ctx context.Context) {
 	for _, n := range s.sent {
 		total += n
 	}
-	if total <= MaxLogs {
+	if total <= s.most {
 		return
 	}
 	var infos []pfs.Info
@@ -155,7 +171,7 @@ func (s *logShipper) trim(ctx context.Context) {
 	}
 	slices.SortFunc(infos, func(a, b pfs.Info) int { return strings.Compare(a.Name, b.Name) })
 	for _, info := range infos {
-		if total <= MaxLogs {
+		if total <= s.most {
 			return
 		}
 		if err := s.u.opts.FS.Remove(ctx, s.u.opts.Logs.Join(info.Name)); err != nil && !errors.Is(err, pfs.NotExist) {

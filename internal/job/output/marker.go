@@ -46,6 +46,11 @@ type Marker struct {
 	Uploader string    `json:"uploader"`          // see claim
 	Written  time.Time `json:"written"`
 
+	// AfterExit is the time from the end of the entry to this marker, and Rate the bytes a second at which
+	// outputs were sent. Both tell how long a pod must be allowed to live after its program.
+	AfterExit float64 `json:"seconds_after_exit,omitempty"`
+	Rate      int64   `json:"bytes_per_second,omitempty"`
+
 	// Name is the name of the file: Success, Failed or Incomplete.
 	Name string `json:"-"`
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/paddlecloud/pfs/pfs"
 	"github.com/paddlecloud/pfs/pfs/memfs"
 	"github.com/paddlecloud/pfs/pfs/retry"
+	"github.com/paddlecloud/pfs/pfs/transfer"
 )
 
 const (
@@ -333,5 +334,38 @@ func TestLogs(t *testing.T) {
 	}
 	if ok, err := pfs.Exists(t.Context(), r.opts.FS, logs.Join(LogName(3, 1))); !ok || err != nil {
 		t.Errorf("%v, %v", ok, err)
+	}
+}
+
+// TestLogBounds checks that the oldest files at the store make room, and that files that were never sent are missed.
+func TestLogBounds(t *testing.T) {
+	r := newRig(t)
+	u := &uploader{opts: r.opts, id: pfs.NewID()}
+	u.opts.Pool = transfer.NewPool(DefaultMemory)
+	s := &logShipper{u: u, sent: map[string]int64{}, most: 25}
+	write := func(n int) {
+		t.Helper()
+		if err := os.WriteFile(filepath.Join(r.opts.Rank.Logs(), job.LogName(n)), []byte("0123456789"), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	pass := func() {
+		t.Helper()
+		if err := s.pass(budgeted(t.Context(), retry.Never), true); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for n := 1; n <= 4; n++ {
+		write(n)
+		pass()
+	}
+	for n := 1; n <= 4; n++ {
+		if ok, err := pfs.Exists(t.Context(), r.opts.FS, logs.Join(job.LogName(n))); ok != (n > 2) || err != nil {
+			t.Errorf("file %d: %v, %v", n, ok, err)
+		}
+	}
+	write(7)
+	if pass(); s.lost != 2 {
+		t.Errorf("%d files are missed", s.lost)
 	}
 }

@@ -76,6 +76,8 @@ func (u *uploader) onePass(ctx context.Context, h how) error {
 		trees = append(trees, tree{dir, filepath.Base(dir)})
 	}
 	var failed error
+	began, busy := time.Now(), u.progress.Busy
+	defer func() { u.scanned = time.Since(began) - (u.progress.Busy - busy) }()
 	for _, t := range trees {
 		if err := u.passOver(ctx, t, h); failed == nil {
 			failed = err

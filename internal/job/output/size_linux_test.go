@@ -9,11 +9,13 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
 	"github.com/paddlecloud/pfs/internal/job"
 	"github.com/paddlecloud/pfs/internal/testbed"
+	"github.com/paddlecloud/pfs/pfs"
 	"github.com/paddlecloud/pfs/pfs/localfs"
 )
 
@@ -150,5 +152,50 @@ func TestSparseFile(t *testing.T) {
 	t.Logf("uploaded in %v", time.Since(began))
 	if report := p.want(Success, 1); report.Bytes != size {
 		t.Errorf("%+v", report)
+	}
+}
+
+// TestKeepsUp writes checkpoints at 0.8 of the rate of the store. Once they are more than 10 seconds old, at most 2
+// seconds of work are left.
+func TestKeepsUp(t *testing.T) {
+	testbed.Long(t)
+	const rate, checkpoint = 4 << 20, 4 << 20 // bytes a second; bytes
+	r := newRig(t)
+	var mu sync.Mutex
+	r.opts.Settle = DefaultSettle
+	r.opts.FS = &faulty{r.opts.FS, func(what string, name pfs.Path) error {
+		if strings.HasPrefix(what, "write ") && strings.HasPrefix(name.Base(), "checkpoint-") { // of a chunk
+			mu.Lock()
+			defer mu.Unlock()
+			time.Sleep(time.Second * pfs.ChunkSize / rate)
+		}
+		return nil
+	}}
+	var last Progress
+	r.opts.Progress = func(p Progress) {
+		mu.Lock()
+		defer mu.Unlock()
+		last = p
+	}
+	done := make(chan *job.Uploaded)
+	go func() { done <- r.upload() }()
+	data := strings.Repeat("0123456789abcdef", checkpoint/16)
+	const files = 16
+	for i, next := 0, time.Now(); i < files; i++ {
+		r.write(fmt.Sprint("checkpoint-", i), data)
+		next = next.Add(time.Second * checkpoint * 10 / (rate * 8))
+		time.Sleep(time.Until(next))
+	}
+	time.Sleep(10 * time.Second)
+	mu.Lock()
+	t.Logf("at the exit: %+v", last)
+	mu.Unlock()
+	began := time.Now()
+	r.exit(job.Exit{})
+	<-done
+	took := time.Since(began)
+	t.Logf("from the exit to the end: %v", took)
+	if r.want(Success, files); took > 2*time.Second {
+		t.Error("it took too long")
 	}
 }

@@ -22,10 +22,12 @@ const (
 )
 
 const (
-	// shortest is the least time between two passes. A pass that takes long is followed by a pause
-	// of pauseFactor times that, so that an idle uploader needs little of a processor.
+	// shortest is the least time from one pass to the next. A pass that finds nothing is followed by a pause of
+	// pauseFactor times its own time, so that an idle uploader needs little of a processor, but not by more than
+	// longest.
 	shortest    = time.Second
 	pauseFactor = 30
+	longest     = 20 * time.Second
 
 	// lookEvery is how often Upload looks for the exit record.
 	lookEvery = 100 * time.Millisecond
@@ -151,7 +153,9 @@ type uploader struct {
 
 	states map[pfs.LeafDigest]state // by the digest of the path below opts.Dir
 	pass   uint32                   // number of the pass
-	gone   bool                     // files at the store may have no local file any more
+
+	scanned time.Duration // time of the last pass without sending
+	gone    bool          // files at the store may have no local file any more
 
 	reasons   map[pfs.LeafDigest]string // why files were not sent, some of them
 	left      []LeftOut
@@ -181,19 +185,22 @@ func (u *uploader) run(ctx context.Context) (*job.Uploaded, error) {
 		u.logFailure = u.shipLogs(ctx, ended)
 	})
 	for {
-		began := time.Now()
-		busy := u.progress.Busy
+		began, files := time.Now(), u.progress.Files
 		done, err := u.try(budgeted(ctx, retry.Default))
 		if done != nil || err != nil {
 			return done, err
 		}
-		scanned := time.Since(began) - (u.progress.Busy - busy)
+		pause := min(pauseFactor*u.scanned, longest)
+		if u.progress.Files > files {
+			pause = 3 * u.scanned // more may have come meanwhile
+		}
+		pause = max(pause, shortest-time.Since(began))
 		select {
 		case <-ctx.Done():
 			return nil, pfs.E("output.Upload", u.opts.Dir, pfs.Canceled, ctx.Err())
 		case <-ended:
 			return u.finish(ctx)
-		case <-time.After(max(shortest, pauseFactor*scanned)):
+		case <-time.After(pause):
 		}
 	}
 }
