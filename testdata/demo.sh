@@ -1,14 +1,16 @@
 #!/usr/bin/env bash
 # The main workflow on an empty machine: serve a directory, upload a tree and a large file to a
-# home, interrupt and resume, download them, compare; then make a dataset and read it with two
-# trainers.
+# home, interrupt and resume, download them, compare; then make a dataset, read it with two
+# trainers, and train with it in a job on this machine.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 bin=$PWD/bin
 dir=$(mktemp -d)
 server=
+job=
 finish() {
   status=$?
+  if [ -n "$job" ]; then PADDLE_CONFIG=$dir/config "$bin/paddlectl" kill --quiet "$job" 2>/dev/null || true; fi # it has a mount below $dir
   if [ -n "$server" ]; then kill "$server" 2>/dev/null || true; wait "$server" 2>/dev/null || true; fi
   if [ $status -ne 0 ]; then echo; echo "The demo failed. The service's log:"; tail -n 20 "$dir/pfsd.log" || true; fi
   rm -rf "$dir"
@@ -79,6 +81,28 @@ for trainer in 0 1; do
   echo "trainer $trainer: $(wc -l <"$dir/trainer$trainer") records, the first $(head -n 1 "$dir/trainer$trainer")"
 done
 "$bin/paddlectl" dataset cat "$home/dataset" | cmp - <(cat "$dir/trainer0" "$dir/trainer1") && echo "together they have all, once"
+
+say "Train a line with it: two trainers and a parameter server on this machine"
+if command -v python3 >/dev/null; then
+  export XDG_STATE_HOME=$dir/state XDG_CACHE_HOME=$dir/cache
+  # Programs see /pfs by a mount, or else by a directory that looks like one.
+  if [ ! -w /dev/fuse ]; then
+    mkdir "$dir/pfs" && ln -s "$dir/data/store" "$dir/pfs/local"
+    export PFS_ROOT=$dir/pfs
+  fi
+  mkdir "$dir/package"
+  cp testdata/fit_a_line/train.py "$dir/package/"
+  cp -r python/recordio "$dir/package/"
+  job=fit-a-line
+  "$bin/paddlectl" submit -jobname $job -parallelism 2 -pservers 1 -passes 10 -entry "python3 train.py" \
+    --env DATASET="$home/dataset" --follow "$dir/package"
+  "$bin/paddlectl" get outputs $job
+  "$bin/paddlectl" ls "$home/jobs/$job/attempts/1/trainer-0"
+  "$bin/paddlectl" delete $job
+  job=
+else
+  echo "left out: there is no python3 here"
+fi
 
 say "Another user is refused"
 export PADDLE_CONFIG=$dir/config-bob

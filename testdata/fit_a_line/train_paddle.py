@@ -82,7 +82,7 @@ for n in range(first, PASSES):
         total = paddle.to_tensor([float(error)])
         if world > 1:
             dist.all_reduce(total)
-        loss, count, step, batch = loss + float(total) / world, count + 1, step + 1, []
+        loss, count, step, batch = loss + float(total[0]) / world, count + 1, step + 1, []
         if step % SAVE_EVERY == 0:
             log.flush()
             if rank == 0:
