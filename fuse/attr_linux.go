@@ -356,7 +356,7 @@ func (s *server) GetXAttr(cancel <-chan struct{}, h *raw.InHeader, attr string, 
 	if h.NodeId == s.tree.root.num && attr == statusXattr {
 		st := Status{Root: string(s.opts.Root), ReadOnly: s.opts.ReadOnly, OpenMode: s.openMode(), ServerPID: os.Getpid(), State: serving}
 		if s.opts.Broker != nil {
-			st.BrokerPID = s.opts.Broker.PID()
+			st.BrokerPID, st.Replacements = s.opts.Broker.PID(), s.opts.Broker.Replacements()
 			if r := s.opts.Broker.Refused(); r.Upgrades > 0 {
 				st.Refused = &r
 			}

@@ -41,8 +41,8 @@ type Broker interface {
 	// Connect returns the mount at dir: a new one, or that of a server that has ended.
 	Connect(dir string, opts Options) (*Connection, error)
 
-	// Replaces reports whether this server is not the first of its mount.
-	Replaces() bool
+	// Replacements is how many servers were started for the mount before this one.
+	Replacements() int
 
 	// Register lets the kernel read f, and returns the number for that. Unregister ends it.
 	Register(f *os.File) (int32, error)
@@ -166,7 +166,8 @@ type Status struct {
 	ServerPID  int    `json:"server_pid,omitempty"`
 	BrokerPID  int    `json:"broker_pid,omitempty"` // that replaces the server if it dies
 
-	Refused *Refused `json:"refused,omitempty"` // failed upgrades of the server
+	Replacements int      `json:"replacements,omitempty"` // servers that were started before this one
+	Refused      *Refused `json:"refused,omitempty"`      // failed upgrades of the server
 
 	// State is "serving", "dead" if the process that served the mount has ended, "silent" if it
 	// does not answer, and "private" if the mount belongs to another user.

@@ -53,7 +53,7 @@ func Mount(ctx context.Context, fsys pfs.FileSystem, dir string, opts Options) (
 		return nil, pfs.Errorf("fuse.Mount", "", pfs.Invalid, "the open mode %s is for read-only mounts", NoOpen)
 	}
 	root, err := fsys.Stat(ctx, opts.Root)
-	if opts.Broker != nil && opts.Broker.Replaces() {
+	if opts.Broker != nil && opts.Broker.Replacements() > 0 {
 		switch pfs.KindOf(err) {
 		case pfs.Unavailable, pfs.Limit, pfs.Unauthenticated, pfs.Permission: // the mount goes on, and answers so as long as it lasts
 			root, err = pfs.Info{Mode: fs.ModeDir}, nil
@@ -108,7 +108,7 @@ func serve(ctx context.Context, fsys pfs.FileSystem, c *Connection, opts Options
 		}
 		if s.tree.journal = s.journal; taken {
 			s.resumed()
-		} else if opts.Broker.Replaces() {
+		} else if opts.Broker.Replacements() > 0 {
 			return nil, errors.New("the server before this one could not record its state, so the mount cannot be continued")
 		} else {
 			s.journal.noteNode(s.tree.root)
@@ -175,6 +175,9 @@ func (m *Mounted) Close() error {
 
 // patience is how long a mount may take to answer or to end.
 const patience = 5 * time.Second
+
+// endWait is how long the processes of a mount may take to end: what is staged is uploaded.
+const endWait = 30 * time.Second
 
 // kindOf classifies an error of the system.
 func kindOf(err error) pfs.Kind {
@@ -283,7 +286,7 @@ func Unmount(dir string) error {
 	if err := unmount(dir, st.State == dead); err != nil {
 		return err
 	}
-	end := time.Now().Add(patience)
+	end := time.Now().Add(endWait)
 	for _, pid := range []int{st.ServerPID, st.BrokerPID} {
 		for ; pid > 0 && pid != os.Getpid() && syscall.Kill(pid, 0) == nil; time.Sleep(5 * time.Millisecond) {
 			if time.Now().After(end) {

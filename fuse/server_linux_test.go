@@ -840,7 +840,7 @@ func (oldKernel) Connect(dir string, opts Options) (*Connection, error) {
 	return c, err
 }
 
-func (oldKernel) Replaces() bool                   { return false }
+func (oldKernel) Replacements() int                { return 0 }
 func (oldKernel) Register(*os.File) (int32, error) { return 0, syscall.ENOTTY }
 func (oldKernel) Unmount() error                   { return errors.ErrUnsupported }
 func (oldKernel) Serving(_, _ func()) error        { return nil }

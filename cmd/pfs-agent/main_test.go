@@ -6,6 +6,7 @@ import (
 	"io"
 	"maps"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -16,6 +17,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/paddlecloud/pfs/cmd/internal/mounting"
 	"github.com/paddlecloud/pfs/fuse"
 	"github.com/rogpeppe/go-internal/testscript"
 )
@@ -189,7 +191,7 @@ func TestMetrics(t *testing.T) {
 			}
 		}
 	}
-	check(`pfs_mount_cache_read_bytes_total{source="store"} 1.048`, "go_goroutines ", "process_resident_memory_bytes ",
+	check(`pfs_mount_cache_read_bytes_total{source="store"} 1.048`, "go_goroutines ", "process_resident_memory_bytes ", "pfs_mount_replacements_total 0\n",
 		`pfs_mount_cache_limit_bytes{dir="`+one+`"} 5.36870912e+08`, `pfs_mount_cache_limit_bytes{dir="`+two+`"} 5.36870912e+08`)
 	check(`pfs_mount_requests_total{operation="lookup",result="ok"} `, `pfs_mount_request_seconds_count{operation="read"} `, `pfs_mount_request_bytes_total{operation="read"} 1.048`)
 	text, err := os.ReadFile(log)
@@ -216,6 +218,18 @@ func TestMetrics(t *testing.T) {
 	check(`pfs_mount_cache_read_bytes_total{source="disk"} 1.048586e+06`, "pfs_mount_cache_hit_ratio 1\n")
 	if code, _ := a.get(t, "/x"); code != http.StatusNotFound {
 		t.Errorf("another path: %d", code)
+	}
+}
+
+// TestPendingMetrics checks the figures of what is not on the store yet.
+func TestPendingMetrics(t *testing.T) {
+	handler, _ := metrics(fuse.Options{Pending: func() any { return mounting.Pending{Files: 2, Bytes: 300} }})
+	w := httptest.NewRecorder()
+	handler.ServeHTTP(w, httptest.NewRequest("GET", "/metrics", nil))
+	for _, want := range []string{"pfs_mount_pending_files 2\n", "pfs_mount_pending_bytes 300\n"} {
+		if !strings.Contains(w.Body.String(), want) {
+			t.Errorf("no %s in\n%s", want, w.Body)
+		}
 	}
 }
 

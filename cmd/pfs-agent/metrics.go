@@ -3,6 +3,7 @@ package main
 import (
 	"net/http"
 
+	"github.com/paddlecloud/pfs/cmd/internal/mounting"
 	"github.com/paddlecloud/pfs/fuse"
 	"github.com/paddlecloud/pfs/pfs/cachefs"
 	"github.com/prometheus/client_golang/prometheus"
@@ -11,7 +12,7 @@ import (
 )
 
 // metrics serves the figures of a mount in Prometheus' text format.
-func metrics(cache func() any) (http.Handler, func(fuse.Request)) {
+func metrics(opts fuse.Options) (http.Handler, func(fuse.Request)) {
 	requests := prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "pfs_mount_requests_total", Help: "Requests of the kernel by operation and result.",
 	}, []string{"operation", "result"})
@@ -27,8 +28,16 @@ func metrics(cache func() any) (http.Handler, func(fuse.Request)) {
 	r := prometheus.NewRegistry()
 	r.MustRegister(requests, seconds, moved, passthrough)
 	r.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
-	if cache != nil {
-		r.MustRegister(cacheMetrics(func() cachefs.Status { return cache().(cachefs.Status) }))
+	if opts.Cache != nil {
+		r.MustRegister(cacheMetrics(func() cachefs.Status { return opts.Cache().(cachefs.Status) }))
+	}
+	if opts.Pending != nil {
+		r.MustRegister(pendingMetrics(func() mounting.Pending { return opts.Pending().(mounting.Pending) }))
+	}
+	if opts.Broker != nil {
+		r.MustRegister(prometheus.NewCounterFunc(prometheus.CounterOpts{
+			Name: "pfs_mount_replacements_total", Help: "Servers of the mount that were started before this one.",
+		}, func() float64 { return float64(opts.Broker.Replacements()) }))
 	}
 	return promhttp.HandlerFor(r, promhttp.HandlerOpts{}), func(r fuse.Request) {
 		requests.WithLabelValues(r.Op, r.Result).Inc()
@@ -62,6 +71,24 @@ var (
 // described returns the description of a figure of the mount.
 func described(name, help string, labels ...string) *prometheus.Desc {
 	return prometheus.NewDesc("pfs_mount_"+name, help, labels, nil)
+}
+
+// pendingMetrics are the figures of what is not on the store yet.
+type pendingMetrics func() mounting.Pending
+
+var (
+	pendingFiles = described("pending_files", "Files that were written and are not on the store yet.")
+	pendingBytes = described("pending_bytes", "Bytes of these files.")
+)
+
+// Describe implements prometheus.Collector.
+func (p pendingMetrics) Describe(to chan<- *prometheus.Desc) { prometheus.DescribeByCollect(p, to) }
+
+// Collect implements prometheus.Collector.
+func (p pendingMetrics) Collect(to chan<- prometheus.Metric) {
+	s := p()
+	to <- prometheus.MustNewConstMetric(pendingFiles, prometheus.GaugeValue, float64(s.Files))
+	to <- prometheus.MustNewConstMetric(pendingBytes, prometheus.GaugeValue, float64(s.Bytes))
 }
 
 // Describe implements prometheus.Collector.

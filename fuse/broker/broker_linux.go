@@ -73,8 +73,9 @@ const (
 
 // broker keeps one mount.
 type broker struct {
-	opts  Options
-	state []*os.File
+	opts     Options
+	state    []*os.File
+	replaced int // servers that were started after the first one
 
 	mu         sync.Mutex // guards the following
 	connection *fuse.Connection
@@ -318,7 +319,8 @@ func (b *broker) start(mayConnect chan struct{}) (*server, error) {
 	}
 	value := fmt.Sprint(3 + len(s.cmd.ExtraFiles))
 	if b.mountOf() != nil {
-		value += replacing
+		b.replaced++
+		value += fmt.Sprintf(",%d", b.replaced)
 	}
 	s.cmd.Env = append(s.cmd.Env, variable+"="+value)
 	s.cmd.ExtraFiles = append(s.cmd.ExtraFiles, theirs)

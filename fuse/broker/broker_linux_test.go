@@ -739,6 +739,9 @@ func underLoad(t *testing.T, store string, s settings, n int, replace func(t *te
 		}
 		time.Sleep(time.Duration(300+rand.IntN(300)) * time.Millisecond) // else it is a quick death
 	}
+	if got := m.status(t).Replacements; got < n {
+		t.Errorf("the status has %d replacements of %d", got, n)
+	}
 	var all outcome
 	for _, p := range programs {
 		o := p.finish(t)

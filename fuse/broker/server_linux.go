@@ -11,16 +11,14 @@ import (
 	"github.com/paddlecloud/pfs/pfs"
 )
 
-// variable tells a process the number of the descriptor by which it talks to its broker.
+// variable tells a process the number of the descriptor by which it talks to its broker. The number of replacements so
+// far follows it, after a comma.
 const variable = "PFS_BROKER_FD"
-
-// replacing follows the number if the server is not the first.
-const replacing = ",replacing"
 
 // Link is a server's connection to its broker.
 type Link struct {
 	socket *socket
-	again  bool       // the server is not the first
+	nth    int        // replacements so far
 	calls  sync.Mutex // one at a time
 
 	connection *fuse.Connection
@@ -40,7 +38,7 @@ type received struct {
 
 // Inherited returns the link of a server that a broker has started, or nil if this process is none.
 func Inherited() (*Link, error) {
-	number, again := strings.CutSuffix(os.Getenv(variable), replacing)
+	number, nth, _ := strings.Cut(os.Getenv(variable), ",")
 	fd, err := strconv.Atoi(number)
 	if err != nil {
 		return nil, nil
@@ -50,7 +48,11 @@ func Inherited() (*Link, error) {
 	if err != nil {
 		return nil, err
 	}
-	l := &Link{socket: s, again: again, answers: make(chan received, 1)}
+	l := &Link{socket: s, answers: make(chan received, 1)}
+	if nth != "" {
+		n, _ := strconv.Atoi(nth) // a broker of an older version sends a word
+		l.nth = max(1, n)
+	}
 	go l.listen()
 	return l, nil
 }
@@ -103,8 +105,8 @@ func (l *Link) call(m message, files ...*os.File) (received, error) {
 	return r, r.failure()
 }
 
-// Replaces reports whether another server has served the mount before.
-func (l *Link) Replaces() bool { return l.again }
+// Replacements returns how many servers were started for the mount before this one.
+func (l *Link) Replacements() int { return l.nth }
 
 // Connect returns the mount at dir for [fuse.Mount]: a new one with the options opts, or that of a server that
 // has ended. It waits for a server that is about to end. Later calls return the same.

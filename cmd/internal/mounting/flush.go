@@ -21,8 +21,8 @@ const (
 	discardCommand = "discard"
 )
 
-// pending is what is written through a mount and not on the store yet.
-type pending struct {
+// Pending is what is written through a mount and not on the store yet.
+type Pending struct {
 	Files int           `json:"files"`
 	Bytes int64         `json:"bytes"`
 	List  []pendingFile `json:"list"` // the oldest of them
@@ -39,7 +39,7 @@ type pendingFile struct {
 }
 
 // pendingOf returns the Pending of a mount.
-func pendingOf(m fuse.Status) (p pending) {
+func pendingOf(m fuse.Status) (p Pending) {
 	if text, err := json.Marshal(m.Pending); err == nil {
 		_ = json.Unmarshal(text, &p) // of a mount by another version
 	}
@@ -108,7 +108,7 @@ A pending file that others have changed meanwhile, or removed, also needs one of
 }
 
 // printPending prints what is not on the store yet.
-func printPending(a *app.App, p pending) {
+func printPending(a *app.App, p Pending) {
 	for _, f := range p.List {
 		a.Printf("  %-10s %10s  %s  %s", f.State, cliio.Size(f.Bytes), f.ID, a.Name(f.Path))
 		if f.Reason != "" {

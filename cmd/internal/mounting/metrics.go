@@ -22,7 +22,7 @@ func (o options) observe(opts *fuse.Options) (http.Handler, error) {
 		observers = append(observers, l.add)
 	}
 	if o.metrics != "" {
-		handler, count := o.monitor(opts.Cache)
+		handler, count := o.monitor(*opts)
 		metrics, observers = handler, append(observers, count)
 	}
 	if len(observers) > 0 {

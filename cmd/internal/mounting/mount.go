@@ -37,9 +37,8 @@ type options struct {
 	owner                string
 }
 
-// Monitor returns what shows the figures of a mount, and what takes note of its requests. cache returns the figures
-// of its cache; it is nil without one.
-type Monitor func(cache func() any) (http.Handler, func(fuse.Request))
+// Monitor returns what shows the figures of a mount with opts, and what takes note of its requests.
+type Monitor func(opts fuse.Options) (http.Handler, func(fuse.Request))
 
 // Mount returns the command mount, with the commands subs below it. It has the flag --metrics unless monitor
 // is nil.
@@ -135,7 +134,7 @@ func serve(ctx context.Context, a *app.App, o options, dir string, link fuse.Bro
 		return err
 	}
 	healthy := func() {}
-	if !link.Replaces() { // else the server before this one still uses the address
+	if link.Replacements() == 0 { // else the server before this one still uses the address
 		if healthy, err = o.serveMetrics(metrics, opts.Logger); err != nil {
 			return err
 		}
@@ -147,7 +146,7 @@ func serve(ctx context.Context, a *app.App, o options, dir string, link fuse.Bro
 	if err != nil {
 		return err
 	}
-	if link.Replaces() {
+	if link.Replacements() > 0 {
 		if healthy, err = o.serveMetrics(metrics, opts.Logger); err != nil {
 			opts.Logger.Warn("metrics are not served", "error", err)
 			healthy = func() {}

@@ -28,7 +28,7 @@ func (o options) staged(store backends.Store, opts fuse.Options, user, mountPoin
 	if err != nil {
 		return store, opts, err
 	}
-	s.Resume = opts.Broker != nil && opts.Broker.Replaces()
+	s.Resume = opts.Broker != nil && opts.Broker.Replacements() > 0
 	f, err := stagefs.New(store.FileSystem, s)
 	if pfs.KindOf(err) == pfs.Exist && s.Resume { // the server before this one has not ended yet
 		if _, err = opts.Broker.Connect(mountPoint, opts); err == nil {
@@ -97,9 +97,9 @@ func short(words ...string) string {
 }
 
 // shown returns what a status shows of all: as many files as surely fit.
-func shown(all []stagefs.Status) pending {
+func shown(all []stagefs.Status) Pending {
 	const most = 100
-	p := pending{Files: len(all), List: []pendingFile{}}
+	p := Pending{Files: len(all), List: []pendingFile{}}
 	size := 0
 	for _, s := range all {
 		p.Bytes += s.Bytes
