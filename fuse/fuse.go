@@ -44,6 +44,10 @@ type Broker interface {
 	// Replacements is how many servers were started for the mount before this one.
 	Replacements() int
 
+	// Session names this server and those that replace it after its death, but not one that replaces it while it
+	// works. A store that keeps sessions can end that of a dead server at once.
+	Session() string
+
 	// Register lets the kernel read f, and returns the number for that. Unregister ends it.
 	Register(f *os.File) (int32, error)
 	Unregister(id int32) error

@@ -841,6 +841,7 @@ func (oldKernel) Connect(dir string, opts Options) (*Connection, error) {
 }
 
 func (oldKernel) Replacements() int                { return 0 }
+func (oldKernel) Session() string                  { return "" }
 func (oldKernel) Register(*os.File) (int32, error) { return 0, syscall.ENOTTY }
 func (oldKernel) Unmount() error                   { return errors.ErrUnsupported }
 func (oldKernel) Serving(_, _ func()) error        { return nil }

@@ -85,6 +85,7 @@ type broker struct {
 // server is a child process.
 type server struct {
 	b       *broker
+	session string
 	cmd     *exec.Cmd
 	socket  *socket
 	started time.Time
@@ -128,7 +129,7 @@ func Run(ctx context.Context, opts Options) error {
 func (b *broker) run(ctx context.Context) error {
 	free := make(chan struct{})
 	close(free)
-	s, err := b.start(free)
+	s, err := b.start(free, pfs.NewID())
 	if err != nil {
 		return err
 	}
@@ -193,7 +194,7 @@ func (b *broker) run(ctx context.Context) error {
 			if deaths > 1 && !sleep(ctx, min(longest, 50*time.Millisecond<<deaths)) {
 				continue
 			}
-			if s, err = b.start(free); err != nil {
+			if s, err = b.start(free, s.session); err != nil {
 				_ = b.mountOf().Abort()
 				return err
 			}
@@ -253,7 +254,7 @@ func (b *broker) stop(s *server) error {
 func (b *broker) upgrade(ctx context.Context, old *server) (*server, error) {
 	const op = "broker.upgrade"
 	mayConnect := make(chan struct{})
-	s, err := b.start(mayConnect)
+	s, err := b.start(mayConnect, pfs.NewID())
 	if err != nil {
 		return nil, err
 	}
@@ -302,7 +303,7 @@ func (s *server) stuck() error {
 }
 
 // start starts a server. It gets the mount when mayConnect is closed.
-func (b *broker) start(mayConnect chan struct{}) (*server, error) {
+func (b *broker) start(mayConnect chan struct{}, session string) (*server, error) {
 	const op = "broker.start"
 	ends, err := syscall.Socketpair(syscall.AF_UNIX, syscall.SOCK_SEQPACKET|syscall.SOCK_CLOEXEC, 0)
 	if err != nil {
@@ -310,18 +311,17 @@ func (b *broker) start(mayConnect chan struct{}) (*server, error) {
 	}
 	theirs := os.NewFile(uintptr(ends[1]), "server")
 	defer theirs.Close()
-	s := &server{b: b, cmd: b.opts.Command(), started: time.Now(), ended: make(chan struct{}), mayConnect: mayConnect, asked: make(chan struct{})}
+	s := &server{b: b, session: session, cmd: b.opts.Command(), started: time.Now(), ended: make(chan struct{}), mayConnect: mayConnect, asked: make(chan struct{})}
 	if s.socket, err = newSocket(os.NewFile(uintptr(ends[0]), "broker")); err != nil {
 		return nil, pfs.E(op, "", pfs.KindOf(err), err)
 	}
 	if s.cmd.Env == nil {
 		s.cmd.Env = os.Environ()
 	}
-	value := fmt.Sprint(3 + len(s.cmd.ExtraFiles))
 	if b.mountOf() != nil {
 		b.replaced++
-		value += fmt.Sprintf(",%d", b.replaced)
 	}
+	value := fmt.Sprintf("%d,%d,%s", 3+len(s.cmd.ExtraFiles), b.replaced, session)
 	s.cmd.Env = append(s.cmd.Env, variable+"="+value)
 	s.cmd.ExtraFiles = append(s.cmd.ExtraFiles, theirs)
 	if b.opts.Unprivileged {

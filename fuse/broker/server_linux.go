@@ -11,15 +11,16 @@ import (
 	"github.com/paddlecloud/pfs/pfs"
 )
 
-// variable tells a process the number of the descriptor by which it talks to its broker. The number of replacements so
-// far follows it, after a comma.
+// variable tells a process the number of the descriptor by which it talks to its broker, the number of replacements so
+// far, and its session, with commas between them.
 const variable = "PFS_BROKER_FD"
 
 // Link is a server's connection to its broker.
 type Link struct {
-	socket *socket
-	nth    int        // replacements so far
-	calls  sync.Mutex // one at a time
+	socket  *socket
+	nth     int // replacements so far
+	session string
+	calls   sync.Mutex // one at a time
 
 	connection *fuse.Connection
 	answers    chan received
@@ -38,7 +39,8 @@ type received struct {
 
 // Inherited returns the link of a server that a broker has started, or nil if this process is none.
 func Inherited() (*Link, error) {
-	number, nth, _ := strings.Cut(os.Getenv(variable), ",")
+	number, rest, more := strings.Cut(os.Getenv(variable), ",")
+	nth, session, _ := strings.Cut(rest, ",")
 	fd, err := strconv.Atoi(number)
 	if err != nil {
 		return nil, nil
@@ -48,10 +50,9 @@ func Inherited() (*Link, error) {
 	if err != nil {
 		return nil, err
 	}
-	l := &Link{socket: s, answers: make(chan received, 1)}
-	if nth != "" {
-		n, _ := strconv.Atoi(nth) // a broker of an older version sends a word
-		l.nth = max(1, n)
+	l := &Link{socket: s, session: session, answers: make(chan received, 1)}
+	if l.nth, err = strconv.Atoi(nth); more && err != nil { // a broker of an older version sends a word
+		l.nth = 1
 	}
 	go l.listen()
 	return l, nil
@@ -107,6 +108,9 @@ func (l *Link) call(m message, files ...*os.File) (received, error) {
 
 // Replacements returns how many servers were started for the mount before this one.
 func (l *Link) Replacements() int { return l.nth }
+
+// Session names this server and those that replace it after its death, but not one that replaces it while it works.
+func (l *Link) Session() string { return l.session }
 
 // Connect returns the mount at dir for [fuse.Mount]: a new one with the options opts, or that of a server that
 // has ended. It waits for a server that is about to end. Later calls return the same.

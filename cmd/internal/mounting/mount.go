@@ -213,9 +213,13 @@ func (o options) open(ctx context.Context, a *app.App, mountPoint string) (fsys 
 	// These stores know no user numbers.
 	opts.Squash = strings.HasPrefix(o.store, "hdfs:") || strings.HasPrefix(o.store, "mem:")
 	opts.Source, _, _ = strings.Cut(o.store, "?")
+	caller := backends.Caller{Logger: opts.Logger}
+	if o.broker != nil { // not of the command bench
+		caller.Session = o.broker.Session()
+	}
 	dir, err := os.Getwd()
 	if err == nil {
-		fsys, err = backends.Open(ctx, backends.Spec{URL: o.store, Dir: dir}, backends.Caller{Logger: opts.Logger})
+		fsys, err = backends.Open(ctx, backends.Spec{URL: o.store, Dir: dir}, caller)
 	}
 	if err != nil {
 		return fsys, opts, err
