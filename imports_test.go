@@ -60,6 +60,7 @@ var allowed = map[string][]string{
 	"internal/job/output":     {"pfs", "pfs/digest", "pfs/localfs", "pfs/retry", "pfs/transfer", "internal/job", "internal/sorter"},
 	"internal/job/stage":      {"pfs", "pfs/digest", "pfs/localfs", "pfs/retry", "pfs/transfer", "internal/job", "internal/sorter"},
 	"internal/job/kubernetes": {"pfs", "pfs/retry", "internal/job"},
+	"internal/job/jobtest":    {"pfs", "internal/job"},
 	"internal/job/jobhttp":    {"pfs", "internal/job"},
 	"internal/job/local":      {"pfs", "pfs/localfs", "pfs/retry", "pfs/transfer", "internal/job", "internal/job/launch", "internal/job/output", "internal/job/stage"},
 
@@ -98,7 +99,7 @@ var allowed = map[string][]string{
 	"cmd/paddlectl/config":            {"pfs", "pfs/client", "cmd/internal/cliargs", "cmd/internal/cliio", "cmd/internal/config", "cmd/internal/app"},
 	"cmd/paddlectl/dataset":           {"pfs", "pfs/dataset", "pfs/dataset/manifest", "pfs/dataset/payload", "pfs/dataset/recordfile", "pfs/transfer", "recordio", "recordio/convert", "shard", "split", "cmd/internal/cliargs", "cmd/internal/cliio", "cmd/internal/app", "cmd/paddlectl/internal/copying", "cmd/paddlectl/internal/datafile"},
 	"cmd/paddlectl/files":             {"pfs", "pfs/dataset/recordfile", "pfs/digest", "pfs/transfer", "cmd/internal/cliargs", "cmd/internal/cliio", "cmd/internal/app", "cmd/paddlectl/internal/copying", "cmd/paddlectl/internal/datafile", "internal/sorter"},
-	"cmd/paddlectl/help":              {"pfs", "pfs/dataset", "pfs/dataset/payload", "pfs/digest", "recordio/convert", "shard", "cmd/internal/cliargs", "cmd/paddlectl/files", "cmd/internal/app", "cmd/paddlectl/recordio"},
+	"cmd/paddlectl/help":              {"pfs", "internal/job", "pfs/dataset", "pfs/dataset/payload", "pfs/digest", "recordio/convert", "shard", "cmd/internal/cliargs", "cmd/paddlectl/files", "cmd/internal/app", "cmd/paddlectl/recordio"},
 	"cmd/paddlectl/jobs":              {"pfs", "pfs/retry", "pfs/transfer", "internal/job", "internal/job/jobhttp", "internal/job/local", "internal/job/output", "internal/job/submit", "cmd/internal/cliargs", "cmd/internal/cliio", "cmd/internal/strictyaml", "cmd/internal/app", "cmd/paddlectl/localjobs"},
 	"cmd/paddlectl/localjobs":         {"pfs", "internal/job", "internal/job/local", "cmd/internal/cliargs", "cmd/internal/cliio", "cmd/internal/app"},
 	"cmd/paddlectl/recordio":          {"pfs", "pfs/dataset/recordfile", "pfs/transfer", "recordio", "split", "cmd/internal/cliargs", "cmd/internal/cliio", "cmd/internal/app", "cmd/paddlectl/internal/datafile"},

@@ -7,6 +7,7 @@ import (
 
 	"github.com/paddlecloud/pfs/cmd/internal/app"
 	"github.com/paddlecloud/pfs/cmd/internal/cliargs"
+	"github.com/paddlecloud/pfs/internal/job"
 	"github.com/paddlecloud/pfs/pfs"
 	"github.com/urfave/cli/v2"
 )
@@ -23,7 +24,7 @@ func Candidates(a *app.App, program *cli.App) *cli.Command {
 				if command == "" {
 					return nil // of no command
 				}
-				return append(otherWords(a, program, command), paths(ctx, a, word)...)
+				return append(otherWords(ctx, a, program, command), paths(ctx, a, word)...)
 			},
 		}
 	})
@@ -47,8 +48,10 @@ func datacenters(a *app.App) []string {
 }
 
 // otherWords returns the candidates for operands that are not paths.
-func otherWords(a *app.App, program *cli.App, command string) []string {
+func otherWords(ctx context.Context, a *app.App, program *cli.App, command string) []string {
 	switch command {
+	case "get jobs", "get workers", "get outputs", "describe", "logs", "kill", "delete", "wait":
+		return jobs(ctx, a)
 	case "help", "flags":
 		return cliargs.CommandWords(program.Commands)
 	case "completion":
@@ -57,6 +60,28 @@ func otherWords(a *app.App, program *cli.App, command string) []string {
 		return datacenters(a)
 	}
 	return nil
+}
+
+// jobs returns the names of the user's jobs in the current datacenter.
+func jobs(ctx context.Context, a *app.App) (names []string) {
+	home, err := a.Home(ctx)
+	if err != nil {
+		return nil
+	}
+	conn, err := a.Remotes.Current(ctx)
+	if err != nil {
+		return nil
+	}
+	for e, err := range pfs.Entries(ctx, conn.FS, home.Join("jobs"), nil) {
+		if err != nil || len(names) == maxCandidates {
+			break
+		}
+		if e.IsDir() && job.CheckName(e.Name) == "" {
+			names = append(names, e.Name)
+		}
+	}
+	slices.Sort(names)
+	return names
 }
 
 // paths returns the paths on the service that begin with word; directories end in a slash.

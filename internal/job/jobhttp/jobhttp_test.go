@@ -3,7 +3,6 @@ package jobhttp_test
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -11,13 +10,13 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/paddlecloud/pfs/internal/job"
 	"github.com/paddlecloud/pfs/internal/job/jobhttp"
+	"github.com/paddlecloud/pfs/internal/job/jobtest"
 	"github.com/paddlecloud/pfs/pfs"
 	"github.com/paddlecloud/pfs/pfs/auth"
 	"github.com/paddlecloud/pfs/pfs/client"
@@ -25,92 +24,8 @@ import (
 	"github.com/paddlecloud/pfs/pfs/server"
 )
 
-// engine is an Engine for tests. It knows the jobs that were submitted.
-type engine struct {
-	mu        sync.Mutex
-	jobs      map[string]job.Record // by user and name
-	submitted int
-	logs      func(w io.Writer) error
-	password  string
-}
-
-func (e *engine) Plan(_ context.Context, s *job.Spec) ([]json.RawMessage, error) {
-	if s.Image == "none" {
-		return nil, pfs.Errorf("test.Plan", "", pfs.Quota, "gpu: 2 of 2 are used")
-	}
-	return []json.RawMessage{json.RawMessage(`{"kind":"Job"}`)}, nil
-}
-
-func (e *engine) Submit(_ context.Context, s *job.Spec) error {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if _, ok := e.jobs[s.User+"/"+s.Name]; ok {
-		return pfs.Errorf("test.Submit", "", pfs.Exist, "job %q", s.Name)
-	}
-	e.jobs[s.User+"/"+s.Name] = job.Record{Spec: *s, State: job.Running}
-	e.submitted++
-	return nil
-}
-
-func (e *engine) Jobs(_ context.Context, user string) (list []job.Record, err error) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	for name, r := range e.jobs {
-		if strings.HasPrefix(name, user+"/") {
-			list = append(list, r)
-		}
-	}
-	return list, nil
-}
-
-func (e *engine) Job(_ context.Context, user, name string) (*job.Record, error) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	r, ok := e.jobs[user+"/"+name]
-	if !ok {
-		return nil, pfs.Errorf("test.Job", "", pfs.NotExist, "there is no job %q", name)
-	}
-	return &r, nil
-}
-
-func (e *engine) Logs(_ context.Context, _, _ string, _ job.LogOptions, w io.Writer) error {
-	return e.logs(w)
-}
-
-func (e *engine) Kill(ctx context.Context, user, name string, tell func(*job.Record)) error {
-	r, err := e.Job(ctx, user, name)
-	if err != nil {
-		return err
-	}
-	for _, s := range []job.State{job.Killing, job.Killed} {
-		r.State = s
-		tell(r)
-	}
-	return pfs.Errorf("test.Kill", "", pfs.Conflict, "a worker is left")
-}
-
-func (e *engine) Delete(_ context.Context, user, name string) error {
-	delete(e.jobs, user+"/"+name)
-	return nil
-}
-
-func (e *engine) Quota(context.Context, string) ([]job.Quota, error) {
-	return []job.Quota{{Resource: "gpu", Used: 1, Limit: 2}}, nil
-}
-
-// registrar is an engine with registries.
-type registrar struct{ *engine }
-
-func (r registrar) Registries(context.Context, string) ([]job.Registry, error) {
-	return []job.Registry{{Name: "r", Server: "s"}}, nil
-}
-
-func (r registrar) SetRegistry(_ context.Context, user string, _ job.Registry, password string) error {
-	r.password = user + ":" + password
-	return nil
-}
-
-func (r registrar) DeleteRegistry(context.Context, string, string) error { return pfs.NotExist }
+// plain is an engine without registries.
+type plain struct{ job.Engine }
 
 // tokens accepts the name of a user as a token.
 type tokens struct{ server.Authenticator }
@@ -125,15 +40,15 @@ func (tokens) Verify(_ context.Context, access string) (auth.Identity, error) {
 // service is a service whose datacenter dc1 has an engine. wrap, if not nil, stands before it.
 type service struct {
 	*httptest.Server
-	engine *engine
+	engine *jobtest.Engine
 	tree   *memfs.FS
 	log    *bytes.Buffer
 }
 
 func start(t *testing.T, wrap func(http.Handler) http.Handler) *service {
-	s := &service{engine: &engine{jobs: map[string]job.Record{}}, tree: memfs.New(memfs.Options{}), log: &bytes.Buffer{}}
+	s := &service{engine: jobtest.New(), tree: memfs.New(memfs.Options{}), log: &bytes.Buffer{}}
 	extensions := map[string]server.Extension{}
-	for name, m := range jobhttp.Methods(jobhttp.Engines{"dc1": {Name: "test", Engine: registrar{s.engine}}, "dc2": {Name: "plain", Engine: s.engine}}) {
+	for name, m := range jobhttp.Methods(jobhttp.Engines{"dc1": {Name: "test", Engine: s.engine}, "dc2": {Name: "plain", Engine: plain{s.engine}}}) {
 		e := server.Extension{Serve: m}
 		if jobhttp.Changes(name) {
 			e.Fields = jobhttp.Fields
@@ -211,22 +126,23 @@ func TestEngine(t *testing.T) {
 		t.Error(err)
 	}
 	var states []job.State
+	s.engine.Left = pfs.Errorf("test.Kill", "", pfs.Conflict, "a worker is left")
 	if err := e.Kill(ctx, "", "a", func(r *job.Record) { states = append(states, r.State) }); !errors.Is(err, pfs.Conflict) || fmt.Sprint(states) != "[Killing Killed]" {
 		t.Error(states, err)
 	}
 	if q, err := e.Quota(ctx, ""); err != nil || q[0].Limit != 2 {
 		t.Error(q, err)
 	}
-	if r, err := e.Registries(ctx, ""); err != nil || r[0].Name != "r" {
-		t.Error(r, err)
-	}
-	if err := e.SetRegistry(ctx, "", job.Registry{Name: "r"}, "secret"); err != nil || s.engine.password != "alice:secret" {
+	if err := e.SetRegistry(ctx, "", job.Registry{Name: "r"}, "secret"); err != nil || s.engine.Password != "alice:secret" {
 		t.Error(err)
 	}
 	if err := e.SetRegistry(ctx, "", job.Registry{Name: "a_b"}, "secret"); !errors.Is(err, pfs.Invalid) {
 		t.Error(err)
 	}
-	if err := e.DeleteRegistry(ctx, "", "r"); !errors.Is(err, pfs.NotExist) {
+	if r, err := e.Registries(ctx, ""); err != nil || len(r) != 1 || r[0].Name != "r" {
+		t.Error(r, err)
+	}
+	if err := e.DeleteRegistry(ctx, "", "none"); !errors.Is(err, pfs.NotExist) {
 		t.Error(err)
 	}
 	if err := e.Delete(ctx, "", "a"); err != nil {
@@ -302,8 +218,8 @@ func TestLostAnswer(t *testing.T) {
 			h.ServeHTTP(w, r)
 		})
 	})
-	if err := jobhttp.NewClient(s.as(t, "alice"), "dc1").Submit(t.Context(), spec("a")); err != nil || s.engine.submitted != 1 || cut.Load() < 2 {
-		t.Error(err, s.engine.submitted, cut.Load())
+	if err := jobhttp.NewClient(s.as(t, "alice"), "dc1").Submit(t.Context(), spec("a")); err != nil || s.engine.Submitted != 1 || cut.Load() < 2 {
+		t.Error(err, s.engine.Submitted, cut.Load())
 	}
 }
 
@@ -316,7 +232,7 @@ func TestLogs(t *testing.T) {
 	}
 	all := bytes.Join([][]byte{line("trainer-0", 1, "a"), line("trainer-0", 2, "b"), line("trainer-1", 1, "c"), line("trainer-1", 3, strings.Repeat("d", 100_000))}, nil)
 	tries := 0
-	s.engine.logs = func(w io.Writer) error {
+	s.engine.Log = func(w io.Writer) error {
 		tries++
 		if tries == 1 {
 			_, _ = w.Write(all[:len(all)-10])

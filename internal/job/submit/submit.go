@@ -97,7 +97,7 @@ func (s *Submission) checkFree(ctx context.Context) error {
 	name := s.Spec.Name
 	r, err := job.ReadRecord(ctx, s.FS, s.Spec.Datacenter, s.Spec.User, name)
 	if err == nil {
-		return InUse(r)
+		return s.inUse(ctx, r)
 	}
 	if !errors.Is(err, pfs.NotExist) {
 		return err
@@ -128,8 +128,16 @@ func (e *NameError) Error() string { return fmt.Sprintf("job %q: %s", e.Name, e.
 // Unwrap makes pfs.KindOf return Exist.
 func (e *NameError) Unwrap() error { return pfs.Exist }
 
-// InUse returns the refusal of the name of the job r.
-func InUse(r *job.Record) error {
+// inUse returns the refusal of the name of the job r, a record of the store. The engine may know more.
+func (s *Submission) inUse(ctx context.Context, r *job.Record) error {
+	if known, err := s.Engine.Job(ctx, r.Spec.User, r.Spec.Name); err == nil {
+		r = known
+	}
+	return inUse(r)
+}
+
+// inUse returns the refusal of the name of the job r.
+func inUse(r *job.Record) error {
 	name := r.Spec.Name
 	e := &NameError{Name: name, Text: "the name is in use, its job is " + string(r.State),
 		WayOut: fmt.Sprintf("choose another name, or end that job: kill -rm %s", name)}
@@ -218,7 +226,7 @@ func (s *Submission) reserve(ctx context.Context, u *undo) error {
 	case !errors.Is(err, pfs.Exist):
 		return err
 	case u.record == "":
-		return InUse(r)
+		return s.inUse(ctx, r)
 	}
 	return nil
 }
@@ -239,7 +247,7 @@ func (s *Submission) start(ctx context.Context, u *undo) error {
 	case askErr == nil && r.Spec.ID == s.Spec.ID:
 		return nil
 	case askErr == nil:
-		return InUse(r)
+		return inUse(r)
 	case errors.Is(askErr, pfs.NotExist):
 		return err
 	}
