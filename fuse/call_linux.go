@@ -7,6 +7,7 @@ import (
 	"os"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 
@@ -22,27 +23,91 @@ const harmless = 1<<(syscall.SIGURG-1) | 1<<(syscall.SIGCHLD-1) | 1<<(syscall.SI
 // call returns the context of a request. It ends when a signal ends the caller's program, when the
 // mount ends, or with end.
 func (s *server) call(cancel <-chan struct{}, h *raw.InHeader) (ctx context.Context, end func()) {
-	ctx, stop := context.WithCancel(s.ctx)
-	pid := h.Pid
-	go func() {
+	c := &callContext{Context: s.ctx, signaled: cancel, pid: h.Pid}
+	return c, c.end
+}
+
+// callContext is the context of a request. It watches for signals only if somebody waits for them: most requests are
+// answered at once, and a goroutine for each would cost more than the rest.
+type callContext struct {
+	context.Context // of the server
+
+	signaled <-chan struct{}
+	pid      uint32
+
+	mu      sync.Mutex      // guards the following
+	watched context.Context // nil until somebody waits
+	stop    context.CancelFunc
+	over    bool
+}
+
+// watch returns a context that ends with the request.
+func (c *callContext) watch() context.Context {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.watched == nil {
+		c.watched, c.stop = context.WithCancel(c.Context)
+		if c.over {
+			c.stop()
+		} else {
+			go c.await(c.watched.Done(), c.stop)
+		}
+	}
+	return c.watched
+}
+
+// await calls stop when a signal ends the caller's program.
+func (c *callContext) await(done <-chan struct{}, stop func()) {
+	select {
+	case <-done:
+		return
+	case <-c.signaled:
+	}
+	// The kernel reports only the first signal.
+	again := time.NewTicker(time.Second)
+	defer again.Stop()
+	for !ended(c.pid) {
 		select {
-		case <-ctx.Done():
+		case <-done:
 			return
-		case <-cancel:
+		case <-again.C:
 		}
-		// The kernel reports only the first signal.
-		again := time.NewTicker(time.Second)
-		defer again.Stop()
-		for !ended(pid) {
-			select {
-			case <-ctx.Done():
-				return
-			case <-again.C:
-			}
-		}
-		stop()
-	}()
-	return ctx, stop
+	}
+	stop()
+}
+
+// current returns the context to ask now.
+func (c *callContext) current() context.Context {
+	c.mu.Lock()
+	watched, over := c.watched, c.over
+	c.mu.Unlock()
+	if watched != nil {
+		return watched
+	}
+	select {
+	case <-c.signaled:
+		return c.watch()
+	default:
+	}
+	if over {
+		return c.watch()
+	}
+	return c.Context
+}
+
+func (c *callContext) Done() <-chan struct{} { return c.watch().Done() }
+
+func (c *callContext) Err() error { return c.current().Err() }
+
+func (c *callContext) Value(key any) any { return c.current().Value(key) }
+
+// end ends the context.
+func (c *callContext) end() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.over = true; c.stop != nil {
+		c.stop()
+	}
 }
 
 // ended reports whether thread pid is gone or has a pending signal that is not harmless. It also

@@ -18,17 +18,21 @@ import (
 
 const clusterSize = 512 * mib // of a file
 
+func clusterRows(store string) []row {
+	return []row{
+		{name: "cold: 512 MiB on " + store, unit: "MB/s", goal: 0.9},
+		{name: "write: 512 MiB to " + store + ", then fsync", unit: "MB/s", goal: 0.8},
+	}
+}
+
 // clusters measures a real HDFS and a real CephFS.
 func clusters(b *bench) {
-	rows := func(store string) (first, write row) {
-		return row{name: "cold: 512 MiB on " + store, unit: "MB/s", goal: 0.9}, row{name: "write: 512 MiB to " + store + ", then fsync", unit: "MB/s", goal: 0.8}
-	}
 	for _, store := range []string{"HDFS", "CephFS"} {
-		first, write := rows(store)
-		if b.stores == "" || !b.wants(first.name, write.name) {
+		rows := clusterRows(store)
+		if b.stores == "" || !b.wants(rows[0].name, rows[1].name) {
 			continue
 		}
-		if err := b.cluster(store, first, write); err != nil {
+		if err := b.cluster(store, rows[0], rows[1]); err != nil {
 			b.fail(store, err)
 		}
 		b.stopAll()
