@@ -4,6 +4,7 @@ package deploy_test
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -12,6 +13,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -52,11 +54,14 @@ func TestPods(t *testing.T) {
 	t.Run("Plugin", func(t *testing.T) {
 		p.apply(t, "csi.yaml", "")
 		t.Cleanup(func() { p.remove(t, "csi.yaml", "") })
-		p.train(t, "csi-example.yaml", "restricted", func() {
-			// A mount does not need its plugin: it survives the replacement of the plugin.
-			k.Kubectl(t, "", "-n", "pfs-system", "delete", "pod", "-l", "app=pfs-csi")
-			k.Kubectl(t, "", "-n", "pfs-system", "rollout", "status", "ds/pfs-csi", "--timeout=3m")
+		t.Run("Pod", func(t *testing.T) {
+			p.train(t, "csi-example.yaml", "restricted", func() {
+				// A mount does not need its plugin: it survives the replacement of the plugin.
+				k.Kubectl(t, "", "-n", "pfs-system", "delete", "pod", "-l", "app=pfs-csi")
+				k.Kubectl(t, "", "-n", "pfs-system", "rollout", "status", "ds/pfs-csi", "--timeout=3m")
+			})
 		})
+		t.Run("Jobs", func(t *testing.T) { testJobs(t, p) })
 	})
 	t.Run("Sidecar", func(t *testing.T) {
 		p.train(t, "sidecar-example.yaml", "privileged", func() {})
@@ -95,8 +100,11 @@ func build(t *testing.T, bin string) {
 
 // service is a running pfsd.
 type service struct {
-	bin, endpoint, fingerprint, token string
-	env                               []string // of paddlectl, logged in as alice
+	bin, data, endpoint, fingerprint, token string
+
+	pfsd *exec.Cmd
+	log  textLog
+	env  []string // of paddlectl, logged in as alice
 }
 
 // serve starts pfsd on an address that pods reach, with a dataset in the home of alice.
@@ -110,34 +118,8 @@ func serve(t *testing.T, bin, host string) *service {
 	if out, err := add.CombinedOutput(); err != nil {
 		t.Fatalf("pfsd user add: %v\n%s", err, out)
 	}
-	pfsd := exec.Command(filepath.Join(bin, "pfsd"), "serve", "--data", data, "--listen", host+":0")
-	log, err := pfsd.StderrPipe()
-	if err == nil {
-		err = pfsd.Start()
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		_ = pfsd.Process.Kill()
-		_ = pfsd.Wait()
-	})
-	lines := bufio.NewScanner(log)
-	for s.endpoint == "" && lines.Scan() {
-		if m := regexp.MustCompile(`fingerprint ([0-9a-f]{64}), until`).FindStringSubmatch(lines.Text()); m != nil {
-			s.fingerprint = m[1]
-		}
-		if m := regexp.MustCompile(`listening on (https:\S+)`).FindStringSubmatch(lines.Text()); m != nil {
-			s.endpoint = m[1]
-		}
-	}
-	if s.endpoint == "" || s.fingerprint == "" {
-		t.Fatal("pfsd does not start")
-	}
-	go func() {
-		for lines.Scan() {
-		}
-	}()
+	s.data = data
+	s.start(t, host+":0")
 	s.paddlectl(t, password, "login", "--endpoint", s.endpoint, "--fingerprint", s.fingerprint, "--username", "alice", "--password-stdin")
 	source := filepath.Join(dir, "source.txt")
 	line := append(bytes.Repeat([]byte("x"), recordSize-1), '\n')
@@ -145,17 +127,97 @@ func serve(t *testing.T, bin, host string) *service {
 		t.Fatal(err)
 	}
 	s.paddlectl(t, "", "dataset", "convert", "--format", "text", "--payload", "raw", "--compressor", "none", "--num-shards", "2", "--output-path", home+"/data", "--name-prefix", "train", source)
-	tokens, err := filepath.Glob(filepath.Join(dir, "tokens", "*"))
+	token, err := s.access(t.Context(), "")
 	if err != nil {
 		t.Fatal(err)
+	}
+	s.token = token
+	return s
+}
+
+// access returns the token of paddlectl, which paddlectl renews if it has been refused.
+func (s *service) access(_ context.Context, refused string) (string, error) {
+	if refused != "" {
+		cmd := exec.Command(filepath.Join(s.bin, "paddlectl"), "ls", home)
+		cmd.Env = s.env
+		if out, err := cmd.CombinedOutput(); err != nil {
+			return "", fmt.Errorf("paddlectl ls: %w: %s", err, out)
+		}
+	}
+	tokens, err := filepath.Glob(filepath.Join(filepath.Dir(s.data), "tokens", "*"))
+	if err != nil {
+		return "", err
 	}
 	var stored struct{ Access string }
 	for _, name := range tokens {
 		if text, err := os.ReadFile(name); err == nil && json.Unmarshal(text, &stored) == nil && stored.Access != "" {
-			s.token = stored.Access
+			return stored.Access, nil
 		}
 	}
-	return s
+	return "", fmt.Errorf("paddlectl has no token in %s", filepath.Dir(s.data))
+}
+
+// start starts pfsd at an address, and waits until it serves.
+func (s *service) start(t *testing.T, listen string, args ...string) {
+	t.Helper()
+	s.pfsd = exec.Command(filepath.Join(s.bin, "pfsd"), append([]string{"serve", "--data", s.data, "--listen", listen}, args...)...)
+	log, err := s.pfsd.StderrPipe()
+	if err == nil {
+		err = s.pfsd.Start()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(s.stop)
+	lines := bufio.NewScanner(log)
+	serves := false
+	for !serves && lines.Scan() {
+		s.log.note(lines.Text())
+		if m := regexp.MustCompile(`fingerprint ([0-9a-f]{64}), until`).FindStringSubmatch(lines.Text()); m != nil {
+			s.fingerprint = m[1]
+		}
+		if m := regexp.MustCompile(`listening on (https:\S+)`).FindStringSubmatch(lines.Text()); m != nil {
+			s.endpoint, serves = m[1], true
+		}
+	}
+	if !serves || s.fingerprint == "" {
+		t.Fatalf("pfsd does not start:\n%s", s.log.String())
+	}
+	go func() {
+		for lines.Scan() {
+			s.log.note(lines.Text())
+		}
+	}()
+}
+
+func (s *service) stop() {
+	_ = s.pfsd.Process.Kill()
+	_ = s.pfsd.Wait()
+}
+
+// restart starts pfsd again with a configuration file, at the address that it had.
+func (s *service) restart(t *testing.T, config string) {
+	t.Helper()
+	s.stop()
+	s.start(t, strings.TrimPrefix(s.endpoint, "https://"), "--config", config)
+}
+
+// textLog keeps the last lines of a log.
+type textLog struct {
+	mu    sync.Mutex
+	lines []string
+}
+
+func (l *textLog) note(line string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.lines = append(l.lines[max(0, len(l.lines)-200):], line)
+}
+
+func (l *textLog) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return strings.Join(l.lines, "\n")
 }
 
 const home = "/pfs/local/home/alice"

@@ -1,10 +1,10 @@
 // Command image makes a container image of programs, without a container engine:
 //
-//	image -o FILE.tar -name NAME:VERSION [-libraries] PROGRAM...
+//	image -o FILE.tar -name NAME:VERSION [-libraries] [-tree DIR=FROM] PROGRAM...
 //
 // The programs are in /bin; the first is the entry point. The image has the certificates of this machine's certificate
 // authorities, and runs as nobody. With -libraries it also has the shared libraries of the programs, as this machine has
-// them; otherwise the programs must be static.
+// them; otherwise the programs must be static. With -tree it has the files of the directory FROM at DIR.
 //
 // FILE.tar is a docker archive (docker load, ctr images import) and also an OCI layout in a tar file (skopeo
 // oci-archive:; unpack it for a directory). The same programs make the same bytes.
@@ -38,6 +38,7 @@ func main() {
 	out := flag.String("o", "", "write the image to `FILE`")
 	flag.StringVar(&im.name, "name", "", "`NAME:VERSION` of the image")
 	flag.BoolVar(&im.libraries, "libraries", false, "include the shared libraries of the programs")
+	flag.StringVar(&im.tree, "tree", "", "include the files of a directory, as `DIR=FROM`")
 	flag.Parse()
 	if *out == "" || im.name == "" || flag.NArg() == 0 {
 		flag.Usage()
@@ -54,6 +55,7 @@ func main() {
 type image struct {
 	name      string // with the version as its tag
 	libraries bool
+	tree      string   // DIR=FROM, or empty
 	programs  []string // names of files
 }
 
@@ -153,6 +155,11 @@ func (im image) files() (map[string]content, error) {
 	if _, err := os.Stat(authorities); err == nil {
 		files[authorities[1:]] = content{from: authorities}
 	}
+	if dir, from, ok := strings.Cut(im.tree, "="); ok {
+		if err := addTree(files, strings.Trim(dir, "/"), from); err != nil {
+			return nil, err
+		}
+	}
 	for _, p := range im.programs {
 		files["bin/"+filepath.Base(p)] = content{mode: 0o755, from: p}
 		if !im.libraries {
@@ -167,6 +174,25 @@ func (im image) files() (map[string]content, error) {
 		}
 	}
 	return files, nil
+}
+
+// addTree adds the files of the directory from at dir. It follows links to files.
+func addTree(files map[string]content, dir, from string) error {
+	return filepath.WalkDir(from, func(name string, e fs.DirEntry, err error) error {
+		if err != nil || e.IsDir() {
+			return err
+		}
+		info, err := os.Stat(name)
+		if err != nil || !info.Mode().IsRegular() {
+			return err
+		}
+		below, err := filepath.Rel(from, name)
+		if err != nil {
+			return err
+		}
+		files[path.Join(dir, filepath.ToSlash(below))] = content{mode: info.Mode().Perm(), from: name}
+		return nil
+	})
 }
 
 // library matches the file of a library in the output of ldd: "NAME => FILE (ADDRESS)", or the loader, "FILE (ADDRESS)".

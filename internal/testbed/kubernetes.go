@@ -13,7 +13,8 @@ const kubernetesPart = "kubernetes"
 
 // KubernetesCluster is a running Kubernetes with one node.
 type KubernetesCluster struct {
-	Host string // the address at which pods reach this machine
+	Host       string // the address at which pods reach this machine
+	Kubeconfig string // the file with the credentials of the administrator
 
 	script string
 	env    []string
@@ -26,7 +27,7 @@ func Kubernetes(t testing.TB) KubernetesCluster {
 	c := KubernetesCluster{script: script(t, "k8s.sh"), env: []string{"K8S_DIR=" + dir}}
 	hold(t, kubernetesPart, dir+".use", false)
 	v := up(t, kubernetesPart, c.script, append(c.env, "TESTBED_IDLE="+idle), "up")
-	c.Host = v["HOST"]
+	c.Host, c.Kubeconfig = v["HOST"], v["KUBECONFIG"]
 	return c
 }
 

@@ -12,7 +12,7 @@
 #
 # The node has its own namespaces of mounts, processes and network, and its own /run, /var/lib and /var/log. All of it
 # ends with its first process. A pair of virtual interfaces connects it to the caller's network: pods reach the caller at
-# HOST of the printed addresses.
+# HOST of the printed addresses. There is no DNS: a test whose pods need names serves them at HOST.
 #
 # K8S_DIR: the directory of the cluster; one cluster per directory.
 # TESTBED_IDLE: seconds after which a cluster stops if nobody holds $K8S_DIR.use; 0 is never.
@@ -178,11 +178,14 @@ authentication: {anonymous: {enabled: true}, webhook: {enabled: false}}
 authorization: {mode: AlwaysAllow}
 cgroupDriver: cgroupfs
 cgroupRoot: $(cgroup)
+clusterDNS: [$net.254]
+clusterDomain: cluster.local
 containerRuntimeEndpoint: unix:///run/containerd/containerd.sock
 enforceNodeAllocatable: []
 evictionHard: {memory.available: "100Mi", nodefs.available: "1%", imagefs.available: "1%"}
 failCgroupV1: false
 failSwapOn: false
+imageGCHighThresholdPercent: 100 # images that a full disk evicts could not be pulled again
 makeIPTablesUtilChains: false
 Y
 }

@@ -72,7 +72,8 @@ type stored struct {
 	job.Record
 	Created int    `json:"created"`          // the last attempt whose objects have all been created; 0: Submit has not ended
 	Kill    bool   `json:"kill,omitempty"`   // somebody asked for the end of the job
-	Failed  string `json:"failed,omitempty"` // why the last attempt failed
+	Failed  string `json:"failed,omitempty"` // why an attempt failed
+	FailedN int    `json:"failed_attempt,omitempty"`
 }
 
 // entry is a job of the cluster.

@@ -2,6 +2,7 @@ package kubernetes
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -36,7 +37,7 @@ func (e *Engine) Kill(ctx context.Context, user, name string, tell func(*job.Rec
 		if r.State == job.Killing {
 			r.Reason = fmt.Sprintf("%d of %d processes are still ending", len(s.pods), len(r.Workers))
 		}
-		if text := fmt.Sprint(r.State, r.Reason, r.Workers); text != last {
+		if text := asText(r); text != last {
 			last = text
 			tell(r)
 		}
@@ -49,6 +50,15 @@ func (e *Engine) Kill(ctx context.Context, user, name string, tell func(*job.Rec
 	}
 	tell(&j.Record)
 	return nil
+}
+
+// asText returns a record as text, by which records are compared.
+func asText(r *job.Record) string {
+	text, err := json.Marshal(r)
+	if err != nil {
+		panic(err) // a Record has only texts, numbers and times
+	}
+	return string(text)
 }
 
 // Delete removes what is left of a job that has ended.

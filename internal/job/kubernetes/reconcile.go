@@ -1,11 +1,12 @@
 package kubernetes
 
 import (
+	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/paddlecloud/pfs/internal/job"
@@ -138,6 +139,8 @@ func attemptOf(o metav1.ObjectMeta) int {
 // failed explains why the present attempt failed, or returns "".
 func (e *Engine) failed(j *entry, s *seen, b *batchv1.Job) string {
 	switch {
+	case j.FailedN == j.Attempt:
+		return j.Failed
 	case b == nil:
 		return "somebody removed its Job from the cluster"
 	case isTrue(b, batchv1.JobComplete):
@@ -150,12 +153,7 @@ func (e *Engine) failed(j *entry, s *seen, b *batchv1.Job) string {
 		}
 	}
 	if text := jobFailure(b); text != "" {
-		for _, w := range list { // the user's terms, if a rank has them
-			if w.State == job.Failed && w.Reason != "" && w.Role == job.Trainer {
-				return w.Name + ": " + w.Reason
-			}
-		}
-		return text
+		return cmp.Or(firstFailure(list), text)
 	}
 	if j.Spec.Restart == job.RestartJob {
 		for _, w := range list {
@@ -178,8 +176,27 @@ func (e *Engine) failed(j *entry, s *seen, b *batchv1.Job) string {
 	return ""
 }
 
+// firstFailure explains the failure of the trainer that ended first, or returns "".
+func firstFailure(list []job.Worker) (text string) {
+	var first time.Time
+	for _, w := range list {
+		failed := w.State == job.Failed || w.ExitCode != nil && *w.ExitCode != 0
+		if failed && w.Role == job.Trainer && w.Reason != "" && (text == "" || w.Ended.Before(first)) {
+			text, first = w.Name+": "+strings.TrimSuffix(w.Reason, "; upload pending"), w.Ended
+		}
+	}
+	return text
+}
+
 // fail ends the present attempt, and begins the next one if there is one left and all pods are over.
 func (e *Engine) fail(ctx context.Context, j *entry, s *seen, reason string) error {
+	if j.FailedN != j.Attempt {
+		r := judge(j, s)
+		var err error
+		if j, err = e.change(ctx, j, func(j *entry) { j.Failed, j.FailedN, j.Workers, j.Started = reason, j.Attempt, r.Workers, r.Started }); err != nil {
+			return err
+		}
+	}
 	left := j.Spec.Restart == job.RestartJob && j.Attempt < j.Spec.MaxAttempts && lostIn(s) == ""
 	// A failed Job keeps its pods, and so their logs. What has not failed must be removed.
 	b := s.jobOf(j.Attempt)
@@ -194,10 +211,10 @@ func (e *Engine) fail(ctx context.Context, j *entry, s *seen, reason string) err
 		return err
 	}
 	if !s.over(j.Attempt) || len(s.sets) > 0 {
-		return e.note(ctx, j, s, reason)
+		return nil
 	}
 	if left {
-		_, err := e.change(ctx, j, func(j *entry) { j.Attempt, j.Failed, j.Workers = j.Created+1, reason, nil })
+		_, err := e.change(ctx, j, func(j *entry) { j.Attempt, j.Workers = j.Created+1, nil })
 		return err
 	}
 	j, err := e.finishWith(ctx, j, s, job.Failed, reason)
@@ -214,15 +231,6 @@ func lostIn(s *seen) string {
 		}
 	}
 	return ""
-}
-
-// note keeps why an attempt failed, and how its workers ended, while the others end.
-func (e *Engine) note(ctx context.Context, j *entry, s *seen, reason string) error {
-	if j.Failed == reason {
-		return nil
-	}
-	_, err := e.change(ctx, j, func(j *entry) { j.Failed = reason })
-	return err
 }
 
 // begin creates the objects of the next attempt, when nothing of the last one is left.
@@ -293,7 +301,7 @@ func (e *Engine) finishWith(ctx context.Context, j *entry, s *seen, state job.St
 func (e *Engine) write(ctx context.Context, j *entry, s *seen, written map[key]string) error {
 	r := judge(j, s)
 	k := key{j.ns(), j.name()}
-	state := fmt.Sprint(r.State, r.Reason, r.Attempt, r.Workers)
+	state := asText(r)
 	if written[k] == state {
 		return nil
 	}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/paddlecloud/pfs/internal/job"
@@ -141,15 +142,17 @@ func judge(j *entry, s *seen) *job.Record {
 	switch {
 	case j.Kill:
 		r.State, r.Reason = job.Killing, "its processes end and upload their outputs"
+	case j.FailedN == j.Attempt:
+		r.State, r.Reason = job.Running, fmt.Sprintf("attempt %d of %d failed: %s; its processes end and upload their outputs", j.Attempt, j.Spec.MaxAttempts, j.Failed)
 	case over == len(trainers):
 		r.State, r.Reason = job.Uploading, "upload pending: the outputs are being committed"
 	case running+over > 0:
 		r.State = job.Running
 	}
-	if r.State == job.Pending || r.State == job.Running {
+	if r.State == job.Pending || r.State == job.Running && r.Reason == "" {
 		r.Reason = pending(r.Workers, s)
 	}
-	if r.Reason == "" && j.Failed != "" && r.Attempt > 1 {
+	if r.Reason == "" && r.State == job.Running && j.FailedN > 0 {
 		r.Reason = fmt.Sprintf("attempt %d of %d: the one before failed: %s", r.Attempt, j.Spec.MaxAttempts, j.Failed)
 	}
 	return &r
@@ -188,6 +191,8 @@ func workers(j *entry, s *seen) []job.Worker {
 			w := job.Worker{Name: job.WorkerName(role.Name, i), Role: role.Name, Index: i, Attempt: j.Attempt, State: job.Pending}
 			if p := podOf(s.pods, role.Name, j.Attempt, i); p != nil {
 				describe(&w, p, s.notes)
+			} else if n := slices.IndexFunc(j.Workers, func(o job.Worker) bool { return o.Name == w.Name && o.Attempt == w.Attempt }); n >= 0 {
+				w = j.Workers[n] // as it was before its pod went
 			}
 			list = append(list, w)
 		}
@@ -237,7 +242,7 @@ func describe(w *job.Worker, p *corev1.Pod, notes []corev1.Event) {
 			w.Outputs = m.Uploaded.Marker
 		}
 		if !over && upload.State.Running != nil && p.Spec.RestartPolicy == corev1.RestartPolicyNever {
-			w.State, w.Reason = job.Uploading, "upload pending"
+			w.State, w.Reason = job.Uploading, strings.TrimPrefix(w.Reason+"; upload pending", "; ")
 		}
 	case main.State.Running != nil:
 		w.State, w.Started = job.Running, main.State.Running.StartedAt.Time

@@ -1,0 +1,88 @@
+"""Linear regression by trainers and a parameter server, with the standard library only.
+
+$PFS_OUTPUT gets the records that this trainer read, and the model. MODE says what else happens:
+"fail" ends trainer 1 of attempt 1 with exit code 3, "memory" has it use too much memory, and "wait" goes on until SIGTERM.
+"""
+import json
+import os
+import signal
+import socket
+import sys
+import time
+
+import recordio
+
+ENV = os.environ
+MODE, OUTPUT, INDEX = ENV.get("MODE", ""), ENV["PFS_OUTPUT"], int(ENV["PFS_INDEX"])
+TRAINERS = int(ENV["PADDLE_TRAINERS_NUM"])
+
+
+def write(name, text):
+    with open(os.path.join(OUTPUT, name), "w") as f:
+        f.write(text)
+
+
+def serve():
+    """Adds up what all trainers send in a round, and answers each with the sum."""
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
+    port = int(ENV["PADDLE_CURRENT_ENDPOINT"].rsplit(":", 1)[1])
+    listener = socket.create_server(("", port))
+    print("serving", flush=True)
+    while True:
+        waiting, total = [], [0.0] * 5
+        while len(waiting) < TRAINERS:
+            f = listener.accept()[0].makefile("rw")
+            part = json.loads(f.readline())
+            total = [a + b for a, b in zip(total, part)]
+            waiting.append(f)
+        for f in waiting:
+            f.write(json.dumps(total) + "\n")
+            f.close()
+
+
+def combine(part):
+    """Returns the sum of the parts of all trainers."""
+    host, port = ENV["PADDLE_PSERVERS_IP_PORT_LIST"].split(",")[0].split(":")
+    for _ in range(600):
+        try:
+            f = socket.create_connection((host, int(port)), 5).makefile("rw")
+            break
+        except OSError:  # it has not started, or has no name yet
+            time.sleep(0.1)
+    f.write(json.dumps(part) + "\n")
+    f.flush()
+    return json.loads(f.readline())
+
+
+def train():
+    part, records = [0.0] * 5, []
+    for line in recordio.recordio_reader(ENV["DATA"] + "/train-*", parallelism=TRAINERS, trainer_id=INDEX, decode="raw")():
+        number, x, y = line.decode().split()
+        x, y = float(x), float(y)
+        records.append(number)
+        part = [a + b for a, b in zip(part, [1, x, y, x * x, x * y])]
+    print(len(records), "records read", flush=True)
+    write("records", "".join(r + "\n" for r in records))
+    if ENV["PFS_ATTEMPT"] == "1" and INDEX == 1:
+        if MODE == "fail":
+            time.sleep(2)
+            sys.exit(3)
+        if MODE == "memory":
+            hog = [bytearray(1 << 20) for _ in range(1 << 20)]
+            print(len(hog))
+    n, sx, sy, sxx, sxy = combine(part)
+    slope = (n * sxy - sx * sy) / (n * sxx - sx * sx)
+    write("model", json.dumps({"records": n, "slope": slope}))
+    if MODE == "wait":
+        def end(*_):
+            write("last", "the last words of trainer %d" % INDEX)
+            sys.exit(0)
+        signal.signal(signal.SIGTERM, end)
+        print("waiting", flush=True)
+        while True:
+            time.sleep(0.2)
+            os.stat(ENV["DATA"])
+    print("trained", flush=True)
+
+
+serve() if ENV["PFS_ROLE"] == "pserver" else train()
