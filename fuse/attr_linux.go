@@ -391,12 +391,36 @@ func (s *server) GetXAttr(cancel <-chan struct{}, h *raw.InHeader, attr string, 
 // that follows. The kernel locks nothing meanwhile, as it would to set one.
 const controlXattr = statusXattr + "."
 
-// answer is the value of such an attribute: the error, if there was one.
+// answer is the value of such an attribute. It keeps more of an error than an errno does.
 type answer struct {
+	Result any      `json:"result,omitempty"`
 	Failed bool     `json:"failed"`
 	Kind   pfs.Kind `json:"kind,omitempty"`
 	Path   pfs.Path `json:"path,omitempty"`
 	Cause  string   `json:"cause,omitempty"`
+}
+
+// answerOf returns the answer with result or err.
+func answerOf(result any, err error) answer {
+	if err == nil {
+		return answer{Result: result}
+	}
+	a := answer{Failed: true, Kind: pfs.KindOf(err), Cause: err.Error()}
+	if e := (*pfs.Error)(nil); errors.As(err, &e) {
+		a.Path, a.Cause = e.Path, e.Cause()
+	}
+	return a
+}
+
+// failure returns the error of a.
+func (a answer) failure(op string) error {
+	switch {
+	case !a.Failed:
+		return nil
+	case a.Cause == "":
+		return pfs.E(op, a.Path, a.Kind, nil)
+	}
+	return pfs.Errorf(op, a.Path, a.Kind, "%s", a.Cause)
 }
 
 // control carries out a command, for the user who mounted, or root.
@@ -404,14 +428,7 @@ func (s *server) control(ctx context.Context, h *raw.InHeader, command string, d
 	if s.opts.Control == nil || h.Uid != 0 && h.Uid != s.self.Uid {
 		return 0, raw.ENODATA
 	}
-	var a answer
-	if err := s.opts.Control(ctx, command); err != nil {
-		a = answer{Failed: true, Kind: pfs.KindOf(err), Cause: err.Error()}
-		if e := (*pfs.Error)(nil); errors.As(err, &e) {
-			a.Path, a.Cause = e.Path, e.Cause()
-		}
-	}
-	text, err := json.Marshal(a)
+	text, err := json.Marshal(answerOf(nil, s.opts.Control(ctx, command)))
 	return s.value(text, err, dest)
 }
 

@@ -353,13 +353,7 @@ func Control(dir, command string) error {
 	if err := json.Unmarshal(text[:n], &a); err != nil {
 		return pfs.E(op, "", pfs.Other, err)
 	}
-	if !a.Failed {
-		return nil
-	}
-	if a.Cause == "" {
-		return pfs.E(op, a.Path, a.Kind, nil)
-	}
-	return pfs.Errorf(op, a.Path, a.Kind, "%s", a.Cause)
+	return a.failure(op)
 }
 
 // Mounts returns the mounts of this package on this machine, in the order of their mounting.

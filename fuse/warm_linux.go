@@ -10,34 +10,24 @@ import (
 )
 
 // warmXattr is an extended attribute of every file. Reading it fetches part of the file into the cache. Its
-// value is a warmAnswer in JSON.
+// value is an answer in JSON.
 const warmXattr = "user.pfs.warm"
 
-// warmAnswer is a result of Options.Warm. An error keeps its text, which an errno has not.
-type warmAnswer struct {
-	Result any      `json:"result,omitempty"`
-	Error  string   `json:"error,omitempty"`
-	Kind   pfs.Kind `json:"kind,omitempty"`
-}
-
 // warm calls Options.Warm for the file n.
-func (s *server) warm(ctx context.Context, n *node, name pfs.Path) warmAnswer {
+func (s *server) warm(ctx context.Context, n *node, name pfs.Path) answer {
 	if s.opts.Warm == nil {
-		return warmAnswer{Error: "this mount has no cache", Kind: pfs.Unsupported}
+		return answerOf(nil, pfs.Errorf("fuse.warm", "", pfs.Unsupported, "this mount has no cache"))
 	}
 	info, known := s.current(n)
 	var err error
 	if !known {
 		info, err = s.fs.Stat(ctx, name)
 	}
-	var a warmAnswer
+	var result any
 	if err == nil {
-		a.Result, err = s.opts.Warm(ctx, name, info)
+		result, err = s.opts.Warm(ctx, name, info)
 	}
-	if err != nil {
-		a = warmAnswer{Error: pfs.Detail(err), Kind: pfs.KindOf(err)}
-	}
-	return a
+	return answerOf(result, err)
 }
 
 // Warm makes the mount of the file name fetch part of it into its cache, and stores what Options.Warm returned in to. It
@@ -55,12 +45,10 @@ func Warm(name string, to any) error {
 	if err != nil {
 		return pfs.E(op, pfs.Path(name), kindOf(err), err)
 	}
-	a := warmAnswer{Result: to}
+	a := answer{Result: to}
 	if err := json.Unmarshal(buf[:n], &a); err != nil {
 		return pfs.E(op, pfs.Path(name), pfs.Other, err)
 	}
-	if a.Error != "" {
-		return pfs.E(op, pfs.Path(name), a.Kind, errors.New(a.Error))
-	}
-	return nil
+	a.Path = pfs.Path(name)
+	return a.failure(op)
 }

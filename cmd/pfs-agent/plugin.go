@@ -7,11 +7,9 @@ import (
 	"github.com/paddlecloud/pfs/cmd/internal/app"
 	"github.com/paddlecloud/pfs/cmd/internal/cliargs"
 	"github.com/paddlecloud/pfs/cmd/pfs-agent/csi"
+	"github.com/paddlecloud/pfs/fuse/broker"
 	"github.com/urfave/cli/v2"
 )
-
-// nobody is the user of the servers of mounts.
-const nobody = 65534
 
 // plugin returns the command csi.
 func plugin(a *app.App) *cli.Command {
@@ -47,7 +45,7 @@ docs/kubernetes.md describes volumes.`,
 					log.Error("mounts keep the servers that they have", "error", err)
 				}
 			}()
-			p := &csi.Plugin{Node: node, Version: a.Main.Version, Tokens: tokens, User: nobody, Mounter: agent}
+			p := &csi.Plugin{Node: node, Version: a.Main.Version, Tokens: tokens, User: broker.Nobody, Mounter: agent}
 			return p.Serve(ctx, kubelet, log)
 		},
 	})
