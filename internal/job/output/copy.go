@@ -123,7 +123,7 @@ func (s *scanner) sent(e transfer.Event, files map[pfs.Path]pfs.Info) {
 	}
 	k := key(s.rel(e.Path))
 	now := stateOf(info)
-	now.seen, now.current = s.pass, true
+	now.seen, now.tree, now.current = s.pass, s.n, true
 	now.sends = min(s.states[k].sends+1, maxSends)
 	now.sum = parseSum(e.Digest)
 	s.states[k] = now

@@ -313,6 +313,39 @@ func TestChangedAtTheStore(t *testing.T) {
 	})
 }
 
+// TestRemovedByTheProgram checks that files that the program removes are removed at the store, whatever becomes of its
+// other directories: one that is never made, and one that is removed as a whole, whose files stay.
+func TestRemovedByTheProgram(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
+		more := filepath.Join(t.TempDir(), "more")
+		r.opts.More = []string{"/no/such/directory", more}
+		err := os.Mkdir(more, 0o755)
+		if err == nil {
+			err = os.WriteFile(filepath.Join(more, "kept"), []byte("kept"), 0o644)
+		}
+		r.write("a", "one")
+		r.write("old/b", "two")
+		done := make(chan *job.Uploaded)
+		go func() { done <- r.upload() }()
+		time.Sleep(time.Minute)
+		if err := errors.Join(err, os.RemoveAll(filepath.Join(r.opts.Rank.Output(), "old")), os.RemoveAll(more)); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Minute)
+		if ok, err := pfs.Exists(t.Context(), r.opts.FS, dir.Join("old")); ok || err != nil {
+			t.Errorf("the directory that was removed: %v, %v", ok, err)
+		}
+		r.exit(job.Exit{})
+		if d := <-done; d.Marker != Success {
+			t.Errorf("%+v", d)
+		}
+		if report := r.want(Success, 2); report.LeftOut != 2 {
+			t.Errorf("%+v", report)
+		}
+	})
+}
+
 // TestUntilTheEnd checks that a program that writes until its last moment loses nothing.
 func TestUntilTheEnd(t *testing.T) {
 	r := newRig(t)

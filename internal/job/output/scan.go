@@ -20,6 +20,7 @@ type state struct {
 	mode               uint16
 	sends              uint8 // how often it was sent, up to a limit
 	current            bool  // the store has this version
+	tree               uint8 // the local directory, by number
 	seen, matched      uint32
 }
 
@@ -41,6 +42,7 @@ func key(rel string) pfs.LeafDigest { return digest.Leaf([]byte(rel)) }
 
 // tree is a local directory and its place below the directory of the run.
 type tree struct {
+	n   uint8 // its number
 	dir string
 	at  string // "" or a name
 }
@@ -72,8 +74,8 @@ func (u *uploader) onePass(ctx context.Context, h how) error {
 	}
 	u.left, u.leftCount, u.lostCount, u.pending = nil, 0, 0, 0
 	trees := []tree{{dir: u.opts.Rank.Output()}}
-	for _, dir := range u.opts.More {
-		trees = append(trees, tree{dir, filepath.Base(dir)})
+	for i, dir := range u.opts.More {
+		trees = append(trees, tree{uint8(i + 1), dir, filepath.Base(dir)})
 	}
 	var failed error
 	began, busy := time.Now(), u.progress.Busy
@@ -97,7 +99,7 @@ func (u *uploader) passOver(ctx context.Context, t tree, h how) error {
 	local, err := localfs.New(t.dir, localfs.Options{})
 	if err != nil {
 		// Without a listing nothing is known about the files.
-		u.keep()
+		u.keep(t)
 		u.leave(LeftOut{Path: t.dir, Reason: "there is no such directory", Lost: t.at == "" || !errors.Is(err, fs.ErrNotExist)})
 		return nil
 	}
@@ -114,11 +116,13 @@ func (u *uploader) passOver(ctx context.Context, t tree, h how) error {
 	return s.failed
 }
 
-// keep keeps what is known about all files. States do not know their directories.
-func (u *uploader) keep() {
+// keep keeps what is known about the files of a tree.
+func (u *uploader) keep(t tree) {
 	for k, s := range u.states {
-		s.seen = u.pass
-		u.states[k] = s
+		if s.tree == t.n {
+			s.seen = u.pass
+			u.states[k] = s
+		}
 	}
 }
 
@@ -132,7 +136,7 @@ func (s *scanner) scanDir(ctx context.Context, dir pfs.Path, dirs *[]pfs.Path) e
 		case errors.Is(err, pfs.Canceled):
 			return err
 		case err != nil:
-			s.keep()
+			s.keep(s.tree)
 			s.leave(LeftOut{Path: s.rel(dir), Reason: "cannot be listed: " + err.Error(), Lost: true})
 			return nil
 		}
@@ -205,7 +209,7 @@ func (s *scanner) changed(name pfs.Path, info pfs.Info) bool {
 		return false
 	}
 	s.pending += info.Size
-	now.sends, now.seen = old.sends, s.pass
+	now.sends, now.seen, now.tree = old.sends, s.pass, s.n
 	s.states[k] = now
 	if s.how != stable {
 		return true

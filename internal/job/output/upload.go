@@ -38,6 +38,9 @@ const (
 	// maxLeftOut bounds the entries in memory that were left out; the others are only counted.
 	maxLeftOut = 10_000
 
+	// maxDirs bounds the further output directories.
+	maxDirs = 100
+
 	// maxReasons bounds the reasons in a marker.
 	maxReasons = 10
 )
@@ -117,6 +120,9 @@ func Upload(ctx context.Context, opts Options) (*job.Uploaded, error) {
 
 // CheckDirs checks the further output directories of a job.
 func CheckDirs(dirs []string) error {
+	if len(dirs) > maxDirs {
+		return pfs.Errorf("output.CheckDirs", "", pfs.Invalid, "%d output directories; a job can have %d", len(dirs), maxDirs)
+	}
 	seen := map[string]string{}
 	for _, dir := range dirs {
 		base := filepath.Base(dir)
