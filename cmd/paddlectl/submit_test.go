@@ -127,7 +127,9 @@ func TestJobsOfTheService(t *testing.T) {
 	s.engine.Left = pfs.Errorf("test.Kill", "", pfs.Conflict, "trainer-1 still runs on node-3")
 	s.want(5, "kill j", "j: trainer-0 is Killed", "trainer-1 still runs on node-3")
 	s.engine.Left = nil
-	s.want(0, "kill -rm j")
+	s.want(0, "get jobs --watch j", "Killed")
+	s.want(1, "wait j", "the job \"j\" is Killed")
+	s.want(0, "kill -rm j", "j is already Killed")
 	s.want(3, "describe j", "there is no job \"j\" in datacenter \"dc\"")
 
 	s.want(2, "registry -name hub -server s -username u", "a password is needed")

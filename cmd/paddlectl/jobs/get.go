@@ -119,7 +119,7 @@ func (s *session) chosen(ctx context.Context, o *getOptions, names []string) (li
 		}
 		return list, tally.Err(), nil
 	}
-	list, damaged, err := s.all(ctx)
+	list, damaged, err := s.all(ctx, o.all)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -127,16 +127,7 @@ func (s *session) chosen(ctx context.Context, o *getOptions, names []string) (li
 		s.ReportFailure(err)
 		failed = cliio.Reported(cliio.Partly)
 	}
-	if !o.all {
-		list = slices.DeleteFunc(list, func(r job.Record) bool { return r.State.Ended() && s.forgotten(ctx, &r) })
-	}
 	return list, failed, nil
-}
-
-// forgotten reports whether only the store knows an ended job.
-func (s *session) forgotten(ctx context.Context, r *job.Record) bool {
-	_, err := s.engine.Job(ctx, s.user, r.Spec.Name)
-	return errors.Is(err, pfs.NotExist)
 }
 
 func (s *session) printJobs(o *getOptions, list []job.Record, first bool) error {

@@ -106,9 +106,9 @@ func (s *session) job(ctx context.Context, name string) (r *job.Record, known bo
 	return r, false, err
 }
 
-// all returns the records of all jobs, sorted by their start: those that the engine knows, and those that
-// only the store has. damaged is what could not be read.
-func (s *session) all(ctx context.Context) (list []job.Record, damaged []error, err error) {
+// all returns the records of jobs, sorted by their start: those that the engine knows, and those that only
+// the store has; of these, ended ones only with old. damaged is what could not be read.
+func (s *session) all(ctx context.Context, old bool) (list []job.Record, damaged []error, err error) {
 	known, err := s.engine.Jobs(ctx, s.user)
 	if err != nil {
 		return nil, nil, err
@@ -124,7 +124,7 @@ func (s *session) all(ctx context.Context) (list []job.Record, damaged []error, 
 			return nil, nil, err
 		case err != nil:
 			damaged = append(damaged, err)
-		case !names[r.Spec.Name]:
+		case !names[r.Spec.Name] && (old || !r.State.Ended()):
 			list = append(list, *r)
 		}
 	}

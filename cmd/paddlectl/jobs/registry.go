@@ -2,13 +2,13 @@ package jobs
 
 import (
 	"context"
+	"fmt"
 	"strings"
 
 	"github.com/paddlecloud/pfs/cmd/internal/app"
 	"github.com/paddlecloud/pfs/cmd/internal/cliargs"
 	"github.com/paddlecloud/pfs/cmd/internal/cliio"
 	"github.com/paddlecloud/pfs/internal/job"
-	"github.com/paddlecloud/pfs/pfs"
 	"github.com/urfave/cli/v2"
 )
 
@@ -20,7 +20,7 @@ func (s *session) registrar() (job.Registrar, error) {
 	if r, ok := s.engine.(job.Registrar); ok {
 		return r, nil
 	}
-	return nil, pfs.Errorf("paddlectl.registry", "", pfs.Unsupported, "jobs of datacenter %q run on the machine that submits them, without images", s.dc)
+	return nil, fmt.Errorf("jobs of datacenter %q run on the machine that submits them, without images", s.dc)
 }
 
 // Registry returns the command registry.
