@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/paddlecloud/pfs/internal/testbed"
@@ -88,6 +89,40 @@ func TestJob(t *testing.T) {
 	j.do(0, "delete", "fit.A-line")
 	if left, _ := filepath.Glob(filepath.Join(j.work, "state/pfs/jobs/*")); len(left) > 0 {
 		t.Errorf("left behind: %v", left)
+	}
+}
+
+// TestRunCommand: the exit code is that of the program, and its outputs are kept however it ends.
+func TestRunCommand(t *testing.T) {
+	t.Parallel()
+	j := newJobs(t)
+	j.env = append(j.env, "PFS_ROOT="+j.work)
+	pkg, dataset := filepath.Join(j.work, "package"), "/pfs/local/home/alice/dataset"
+	out := j.do(0, "run", "-jobname", "good", "--input", dataset, "-entry", `ls $PFS_INPUTS/local/home/alice/dataset | tee $PFS_OUTPUT/list`, pkg)
+	if !strings.Contains(out, "housing-00000-of-00006\n") || !strings.Contains(out, "good Succeeded") {
+		t.Errorf("run printed %q", out)
+	}
+	j.do(0, "get", "outputs", "good")
+	out = j.do(7, "run", "-jobname", "bad", "-entry", `echo kept >$PFS_OUTPUT/kept; exit 7`, pkg)
+	if !strings.Contains(out, "exit code 7") {
+		t.Errorf("run printed %q", out)
+	}
+	c := j.command("", "run", "-jobname", "ended", "-entry", `echo kept >$PFS_OUTPUT/kept; echo started; exec sleep 1000`, pkg)
+	c.Env = append(c.Env, j.env...)
+	stdout, err := c.StdoutPipe()
+	must(t, err)
+	must(t, c.Start())
+	for lines := bufio.NewScanner(stdout); lines.Scan() && lines.Text() != "started"; {
+	}
+	must(t, c.Process.Signal(syscall.SIGTERM))
+	if code := exitCode(c.Wait()); code != 130 {
+		t.Errorf("after SIGTERM: exit %d", code)
+	}
+	for _, name := range []string{"bad", "ended"} {
+		if kept := j.do(0, "cat", "/pfs/local/home/alice/jobs/"+name+"/attempts/1/trainer-0/kept"); kept != "kept\n" {
+			t.Errorf("%s: %q", name, kept)
+		}
+		j.do(0, "cat", "/pfs/local/home/alice/jobs/"+name+"/attempts/1/trainer-0/_FAILED")
 	}
 }
 

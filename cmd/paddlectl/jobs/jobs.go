@@ -77,7 +77,7 @@ func open(ctx context.Context, a *app.App, name string) (*session, error) {
 			return s, nil
 		}
 	}
-	s.engine, err = localjobs.Engine(ctx, a, s.dc)
+	s.engine, err = localjobs.Engine(ctx, a, s.alias, s.dc)
 	return s, err
 }
 

@@ -69,14 +69,48 @@ job from YAML; flags take precedence. docs/jobs.md describes the file.`,
 }
 
 func runSubmit(ctx context.Context, a *app.App, o *submitOptions, operands []string) error {
-	d := newDraft()
+	s, sub, err := o.prepare(ctx, a, newDraft(), operands)
+	if err != nil {
+		return err
+	}
+	spec := sub.Spec
+	if o.dryRun {
+		plan, err := sub.Plan(ctx)
+		if err != nil {
+			return s.explain(err, o.file)
+		}
+		return printPlan(a, plan, o.format)
+	}
+	if err := sub.Submit(ctx); err != nil {
+		return s.explain(err, o.file)
+	}
+	a.Show(o.json, submitted{spec.Name, spec.Datacenter, s.kind, spec.Package}, "%s submitted\n", spec.Name)
+	switch {
+	case o.follow:
+		if err := s.followLogs(ctx, spec.Name, o.json); err != nil {
+			return err
+		}
+		fallthrough
+	case o.wait:
+		return s.wait(ctx, []string{spec.Name}, 0, o.json)
+	}
+	return nil
+}
+
+// followLogs prints the logs until the job has ended.
+func (s *session) followLogs(ctx context.Context, name string, json bool) error {
+	return (&logs{session: s, o: logsOptions{follow: true, lines: -1, json: json}}).run(ctx, name)
+}
+
+// prepare completes d by file, flags and operand.
+func (o *submitOptions) prepare(ctx context.Context, a *app.App, d *draft, operands []string) (*session, *submit.Submission, error) {
 	if o.file != "" {
 		if err := d.load(a, o.file); err != nil {
-			return err
+			return nil, nil, err
 		}
 	}
 	if err := d.apply(o.settings); err != nil {
-		return err
+		return nil, nil, err
 	}
 	if len(operands) == 1 {
 		d.pkg = operands[0]
@@ -84,18 +118,18 @@ func runSubmit(ctx context.Context, a *app.App, o *submitOptions, operands []str
 		d.pkg = filepath.Join(filepath.Dir(o.file), d.pkg)
 	}
 	if d.pkg == "" {
-		return cliargs.Usagef("a PACKAGE is needed: a local directory, or a directory /pfs/DC/... on the service")
+		return nil, nil, cliargs.Usagef("a PACKAGE is needed: a local directory, or a directory /pfs/DC/... on the service")
 	}
 	pkg, err := a.ParseOperand(d.pkg)
 	if err != nil {
-		return err
+		return nil, nil, err
 	}
 	if pkg.Side == app.Stdio {
-		return cliargs.Usagef("a PACKAGE is a directory, not standard input")
+		return nil, nil, cliargs.Usagef("a PACKAGE is a directory, not standard input")
 	}
 	s, err := openFor(ctx, a, d.datacenter, pkg)
 	if err != nil {
-		return err
+		return nil, nil, err
 	}
 	spec := d.finish()
 	spec.User, spec.Datacenter = s.user, s.dc
@@ -105,39 +139,19 @@ func runSubmit(ctx context.Context, a *app.App, o *submitOptions, operands []str
 	sub := &submit.Submission{FS: s.fs, Engine: s.engine, Kind: s.kind, Spec: spec, Note: a.Message, Copy: transfer.Options{Origin: origin()}}
 	if pkg.Side == app.Local {
 		if slices.Contains(strings.Split(filepath.ToSlash(pkg.Local), "/"), "..") {
-			return cliargs.Usagef("the package %q contains \"..\": go to the directory above the package, or give an absolute path", pkg.Local)
+			return nil, nil, cliargs.Usagef("the package %q contains \"..\": go to the directory above the package, or give an absolute path", pkg.Local)
 		}
 		if sub.Package, err = a.Local.End(pkg.Local); err != nil {
-			return err
+			return nil, nil, err
 		}
 	} else {
 		spec.Package = s.ownName(pkg.Path)
 	}
-	if o.dryRun {
-		plan, err := sub.Plan(ctx)
-		if err != nil {
-			return s.explain(err, o.file)
-		}
-		return printPlan(a, plan, o.format)
-	}
-	if !o.quiet && a.Terminal(a.Main.Stderr) {
+	if !o.quiet && !o.dryRun && a.Terminal(a.Main.Stderr) {
 		sub.Watch = func(j *transfer.Job) func() { return a.StartBar(func() cliio.Progress { return progress(j) }) }
 		sub.Copy.Totals = true
 	}
-	if err := sub.Submit(ctx); err != nil {
-		return s.explain(err, o.file)
-	}
-	a.Show(o.json, submitted{spec.Name, spec.Datacenter, s.kind, spec.Package}, "%s submitted\n", spec.Name)
-	switch {
-	case o.follow:
-		if err := (&logs{session: s, o: logsOptions{follow: true, lines: -1, json: o.json}}).run(ctx, spec.Name); err != nil {
-			return err
-		}
-		fallthrough
-	case o.wait:
-		return s.wait(ctx, []string{spec.Name}, 0, o.json)
-	}
-	return nil
+	return s, sub, nil
 }
 
 // submitted is the result of submit with --json.

@@ -20,9 +20,10 @@ import (
 // processName is the hidden command.
 const processName = "job-process"
 
-// Engine returns the engine of this machine for jobs of a datacenter.
-func Engine(ctx context.Context, a *app.App, datacenter string) (job.Engine, error) {
-	opts, err := options(ctx, a, datacenter)
+// Engine returns the engine of this machine for jobs of a datacenter. entry is the name of its service
+// in the configuration.
+func Engine(ctx context.Context, a *app.App, entry, datacenter string) (job.Engine, error) {
+	opts, err := options(ctx, a, entry, datacenter)
 	if err != nil {
 		return nil, err
 	}
@@ -30,8 +31,9 @@ func Engine(ctx context.Context, a *app.App, datacenter string) (job.Engine, err
 }
 
 // options returns the options of the engine for jobs of a datacenter.
-func options(ctx context.Context, a *app.App, datacenter string) (local.Options, error) {
-	c, err := a.Remotes.At(ctx, pfs.Path("/pfs/"+datacenter))
+func options(ctx context.Context, a *app.App, entry, datacenter string) (local.Options, error) {
+	at := app.Top.Join(entry)
+	c, err := a.Remotes.At(ctx, at)
 	if err != nil {
 		return local.Options{}, err
 	}
@@ -47,8 +49,9 @@ func options(ctx context.Context, a *app.App, datacenter string) (local.Options,
 		Dir:        top,
 		Inputs:     filepath.Join(cache, "pfs", "inputs"),
 		Datacenter: datacenter,
+		Service:    entry,
 		FS:         c.FS,
-		Command:    command(a),
+		Command:    command(a, at),
 		Environ:    os.Environ(),
 		Root:       root(a, datacenter),
 	}, nil
@@ -79,8 +82,8 @@ func root(a *app.App, datacenter string) string {
 	return ""
 }
 
-// command returns the command lines that the engine asks for.
-func command(a *app.App) func(what, dir string) *exec.Cmd {
+// command returns the command lines that the engine asks for. A mount shows the tree root.
+func command(a *app.App, root pfs.Path) func(what, dir string) *exec.Cmd {
 	return func(what, dir string) *exec.Cmd {
 		exe, err := os.Executable()
 		if err != nil {
@@ -95,7 +98,7 @@ func command(a *app.App) func(what, dir string) *exec.Cmd {
 		}
 		switch what {
 		case local.Mount:
-			cmd.Args = append(cmd.Args, "mount", "--root", "/pfs/"+filepath.Base(dir), dir)
+			cmd.Args = append(cmd.Args, "mount", "--root", string(root), dir)
 		case local.Unmount:
 			cmd.Args = append(cmd.Args, "umount", dir)
 		default:
@@ -128,11 +131,11 @@ func Process(a *app.App) *cli.Command {
 }
 
 func supervise(ctx context.Context, a *app.App, dir string) error {
-	spec, err := local.SpecOf(dir)
+	datacenter, entry, err := local.Describe(dir)
 	if err != nil {
 		return err
 	}
-	opts, err := options(ctx, a, spec.Datacenter)
+	opts, err := options(ctx, a, entry, datacenter)
 	if err != nil {
 		return err
 	}

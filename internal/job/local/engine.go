@@ -33,13 +33,13 @@ func New(opts Options) (*Engine, error) {
 	return &Engine{opts}, nil
 }
 
-// SpecOf returns the Spec of the job in the directory name.
-func SpecOf(name string) (*job.Spec, error) {
+// Describe returns the datacenter of the job in the directory name, and Options.Service.
+func Describe(name string) (datacenter, service string, err error) {
 	s, err := dir(name).load()
 	if err != nil {
-		return nil, err
+		return "", "", err
 	}
-	return &s.Record.Spec, nil
+	return s.Record.Spec.Datacenter, s.Service, nil
 }
 
 func (e *Engine) dir(user, name string) dir { return jobDir(e.opts.Dir, e.opts.Datacenter, user, name) }
@@ -89,7 +89,7 @@ func (e *Engine) Submit(_ context.Context, spec *job.Spec) error {
 	if err := os.Mkdir(string(d), 0o700); err != nil {
 		return pfs.E(op, "", pfs.KindOf(err), err)
 	}
-	s := &state{Record: *e.record(spec), Root: e.opts.Root, Grace: e.opts.Grace}
+	s := &state{Record: *e.record(spec), Service: e.opts.Service, Root: e.opts.Root, Grace: e.opts.Grace}
 	err := d.saveEnviron(e.opts.Environ)
 	if err == nil {
 		err = d.save(s)

@@ -12,6 +12,7 @@ type Options struct {
 	Dir        string // for the jobs of this machine; it is made
 	Inputs     string // for copies of inputs, which jobs share
 	Datacenter string // of the jobs
+	Service    string // what Describe returns to a process of a job, to connect to the same service
 
 	// FS has the package, and gets records, outputs and logs.
 	FS pfs.FileSystem
@@ -36,7 +37,7 @@ const DefaultGrace = 30 * time.Second
 const (
 	Supervisor = "supervise" // calls Supervise
 	Launcher   = "launch"    // calls Launch
-	Mount      = "mount"     // mounts the datacenter that is the last element of dir at dir
+	Mount      = "mount"     // mounts the datacenter at dir
 	Unmount    = "unmount"   // ends that mount
 )
 

@@ -16,8 +16,8 @@ func unsupported(op string) error {
 // New needs Linux.
 func New(Options) (job.Engine, error) { return nil, unsupported("local.New") }
 
-// SpecOf needs Linux.
-func SpecOf(string) (*job.Spec, error) { return nil, unsupported("local.SpecOf") }
+// Describe needs Linux.
+func Describe(string) (string, string, error) { return "", "", unsupported("local.Describe") }
 
 // Supervise needs Linux.
 func Supervise(context.Context, Options, string) error { return unsupported("local.Supervise") }

@@ -48,7 +48,8 @@ func (d dir) rank(w job.Worker) job.RankDir {
 
 // state is what a supervisor needs to take over.
 type state struct {
-	Record job.Record `json:"record"`
+	Record  job.Record `json:"record"`
+	Service string     `json:"service"` // Options.Service
 
 	Root   string        `json:"root,omitempty"`
 	Grace  time.Duration `json:"grace"`

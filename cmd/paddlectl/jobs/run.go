@@ -1,0 +1,84 @@
+package jobs
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/paddlecloud/pfs/cmd/internal/app"
+	"github.com/paddlecloud/pfs/cmd/internal/cliio"
+	"github.com/paddlecloud/pfs/cmd/paddlectl/localjobs"
+	"github.com/paddlecloud/pfs/internal/job"
+	"github.com/paddlecloud/pfs/internal/job/local"
+	"github.com/paddlecloud/pfs/pfs"
+	"github.com/urfave/cli/v2"
+)
+
+// Run returns the command run.
+func Run(a *app.App) *cli.Command {
+	o := &submitOptions{}
+	return a.NewCommand(app.Spec{
+		Name: "run", Args: "PACKAGE", Most: 1,
+		Summary: "run a job on this machine, from its inputs to its outputs",
+		Text: `Does on one machine, or in one container, what a cluster does for a job, and stays until it
+has ended: copies the inputs here ($PFS_INPUTS) and verifies them, runs the command in the
+package, prints its log, and uploads and commits what it writes to $PFS_OUTPUT. The first
+interrupt, or SIGTERM, ends the program; its outputs are still uploaded.
+
+The exit code is that of the program. If that is 0 and outputs are missing, it is 8.
+Without -jobname, the name is run- and the time. paddlectl get outputs shows the outputs.`,
+		Examples: []string{`paddlectl run --input /pfs/dc1/home/alice/data -entry "./train.sh" ./package`},
+		Exits:    exits(cliio.Integrity, cliio.Partly),
+		Flags:    append(fieldFlags(&o.settings), app.QuietFlag(&o.quiet)),
+		Run: func(ctx context.Context, operands []string) error {
+			d := newDraft()
+			d.spec.Name = "run-" + time.Now().UTC().Format("20060102-150405")
+			s, sub, err := o.prepare(ctx, a, d, operands)
+			if err != nil {
+				return err
+			}
+			if s.kind != local.Name { // of the service
+				if s.engine, err = localjobs.Engine(ctx, a, s.alias, s.dc); err != nil {
+					return err
+				}
+				s.kind, sub.Engine, sub.Kind = local.Name, s.engine, local.Name
+			}
+			if err := sub.Submit(ctx); err != nil {
+				return s.explain(err, "")
+			}
+			return s.attend(ctx, sub.Spec.Name, o.quiet)
+		},
+	})
+}
+
+// attend prints the logs of a job until it has ended, and ends it if ctx ends first. The error has the
+// exit code of the program.
+func (s *session) attend(ctx context.Context, name string, quiet bool) error {
+	err := s.followLogs(ctx, name, false)
+	if canceled := pfs.CheckContext(ctx, "paddlectl.run", ""); canceled != nil {
+		return errors.Join(canceled, s.kill(context.WithoutCancel(ctx), name, quiet))
+	}
+	if err != nil {
+		return err
+	}
+	r, err := s.ended(ctx, name)
+	if err != nil {
+		return err
+	}
+	if err = s.verdict(ctx, r, false); err == nil {
+		return nil
+	}
+	missing := r.State == job.Failed && len(r.Workers) > 0
+	for _, w := range r.Workers {
+		if w.State == job.Failed && w.ExitCode != nil && *w.ExitCode != 0 {
+			s.ReportFailure(err)
+			return cliio.Reported(*w.ExitCode)
+		}
+		missing = missing && (w.Role != job.Trainer || w.ExitCode != nil && *w.ExitCode == 0)
+	}
+	if missing { // the programs did not fail, so outputs are missing
+		s.ReportFailure(err)
+		return cliio.Reported(cliio.Partly)
+	}
+	return err
+}
