@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/paddlecloud/pfs/internal/testbed"
 	"github.com/paddlecloud/pfs/recordio"
 )
 
@@ -46,13 +47,20 @@ func python(t *testing.T, env []string, python string, args ...string) {
 // TestLoader runs the tests of the parts that need Python 3.10 and the extras, on files that the Go
 // writer made just before.
 func TestLoader(t *testing.T) {
-	open(t, ".", "../recordio/testdata/golden")
+	open(t, ".", "../recordio/testdata/golden", "../docs")
 	dir := t.TempDir()
 	write(t, dir)
 	encode(t, dir)
 	writeOrders(t, dir, 3000)
 	indexes(t, dir)
 	python(t, []string{"RECORDIO_WRITTEN=" + dir}, venv(t, "test"), "-m", "unittest", "discover", "-s", "loader_tests", "-t", ".")
+}
+
+// TestFrameworks runs the examples of docs/python.md that need large packages.
+func TestFrameworks(t *testing.T) {
+	testbed.Long(t)
+	open(t, ".", "../docs")
+	python(t, []string{"RECORDIO_PADDLE=1"}, venv(t, "frameworks"), "-m", "unittest", "loader_tests.test_frameworks")
 }
 
 // TestLint checks types and style.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import operator
-import os
 from collections import OrderedDict
 from typing import TYPE_CHECKING, Any, Callable, Iterator, Sequence, overload
 
@@ -21,6 +20,7 @@ if TYPE_CHECKING:
     import pyarrow  # type: ignore[import-untyped]
 
 CACHE_BYTES = 256 << 20
+_BLOCK_BITS = 40  # the number of a shard and that of a block in it are one number, the key of the block
 
 
 class Dataset:
@@ -50,7 +50,7 @@ class Dataset:
         self._pattern, self._decode, self.cache_bytes = pattern, decode, cache_bytes
         found = find(pattern, check)
         self.shards, self.columns = found.shards, found.columns
-        self._decoder = Decoder(decode, found.payload, found.columns)
+        self._decoder = Decoder(decode, found.payload, found.columns, found.source)
         self.payload = found.payload
         self.starts: Ints = np.cumsum([0] + [s.records for s in self.shards], dtype=np.int64)
         self._blocks = _Blocks(self.shards, cache_bytes)
@@ -122,55 +122,61 @@ class _Blocks:
     """A cache of decompressed blocks."""
 
     def __init__(self, shards: list[Shard], most: int) -> None:
-        self.shards, self.most, self.bytes, self.pid = shards, most, 0, os.getpid()
-        self.kept: OrderedDict[tuple[int, int], memoryview] = OrderedDict()
+        self.shards, self.most, self.bytes = shards, most, 0
+        self.kept: OrderedDict[int, memoryview] = OrderedDict()
 
     def read(self, numbers: Ints, starts: Ints) -> list[memoryview]:
-        places: list[list[tuple[int, int, int, int, int]]] = []
         order = np.argsort(numbers, kind="stable")
         shards = np.searchsorted(starts, numbers[order], "right") - 1
-        missing: dict[tuple[int, int], None] = {}
-        bounds = np.flatnonzero(np.diff(shards, prepend=-1))
-        for at, end in zip(bounds.tolist(), bounds[1:].tolist() + [len(order)]):
+        firsts, lasts, begins, ends = np.empty((4, len(order)), np.int64)
+        bounds = np.flatnonzero(np.diff(shards, prepend=-1)).tolist()
+        for at, end in zip(bounds, [*bounds[1:], len(order)]):
             shard = int(shards[at])
-            rows = self._locate(shard, numbers[order[at:end]] - starts[shard])
-            places.append(rows)
-            for _, first, last, _, _ in rows:
-                for block in range(first, last + 1):
-                    if (shard, block) in self.kept:
-                        self.kept.move_to_end((shard, block))
-                    else:
-                        missing[shard, block] = None
-        fetched = self._fetch(list(missing))
+            located = self._locate(shard, numbers[order[at:end]] - starts[shard])
+            firsts[at:end], lasts[at:end], begins[at:end], ends[at:end] = located
+        keys = shards << _BLOCK_BITS | firsts
+        blocks = self._blocks(np.unique(keys[firsts == lasts]).tolist() + _spanned(keys, lasts - firsts))
         out: list[memoryview] = [memoryview(b"")] * len(order)
-        for i, (shard, first, last, a, b) in zip(order.tolist(), (row for rows in places for row in rows)):
-            if first == last:
-                data = self.kept.get((shard, first)) or fetched[shard, first]
-            else:
-                keys = [(shard, block) for block in range(first, last + 1)]
-                data = memoryview(b"".join(self.kept.get(key) or fetched[key] for key in keys))
+        for i, key, more, a, b in zip(order.tolist(), keys.tolist(), (lasts - firsts).tolist(), begins.tolist(), ends.tolist()):
+            data = blocks[key] if not more else memoryview(b"".join(blocks[k] for k in range(key, key + more + 1)))
             out[i] = data[a:b]
-        for key, data in fetched.items():
-            self._keep(key, data)
         return out
 
-    def _locate(self, shard: int, local: Ints) -> list[tuple[int, int, int, int, int]]:
-        """Returns shard, first and last block, and start and end in these blocks of each record."""
+    def _locate(self, shard: int, local: Ints) -> tuple[Ints, Ints, Ints, Ints]:
+        """Returns first and last block, and start and end in these blocks of each record."""
         x = self.shards[shard].index
         ends = x.ends[local]
         chunk = np.searchsorted(x.first, local, "right") - 1
         begin = np.where(local == x.first[chunk], x.data[chunk], x.ends[local - 1]) + 4
-        first = np.searchsorted(x.block_data, begin, "right") - 1
         last = np.searchsorted(x.block_data, ends, "left") - 1
-        first = np.minimum(first, last)  # an empty record may begin where its block ends
+        first = np.minimum(np.searchsorted(x.block_data, begin, "right") - 1, last)  # an empty record may begin where its block ends
         base = x.block_data[first]
-        return list(zip([shard] * len(local), first.tolist(), last.tolist(), (begin - base).tolist(), (ends - base).tolist()))
+        return first, last, begin - base, ends - base
 
-    def _fetch(self, keys: list[tuple[int, int]]) -> dict[tuple[int, int], memoryview]:
+    def _blocks(self, keys: list[int]) -> dict[int, memoryview]:
+        """Returns blocks from the cache, and reads the others."""
+        out: dict[int, memoryview] = {}
+        missing: dict[int, None] = {}
+        for key in keys:
+            data = self.kept.get(key)
+            if data is None:
+                missing[key] = None
+            else:
+                out[key] = data
+                self.kept.move_to_end(key)
+        fetched = self._fetch([(key >> _BLOCK_BITS, key & (1 << _BLOCK_BITS) - 1) for key in missing])
+        for key, data in zip(missing, fetched):
+            out[key] = self.kept[key] = data
+            self.bytes += len(data)
+        while self.bytes > self.most and self.kept:
+            self.bytes -= len(self.kept.popitem(last=False)[1])
+        return out
+
+    def _fetch(self, keys: list[tuple[int, int]]) -> list[memoryview]:
         """Reads blocks. Those of one file that follow each other are read together, and all ranges of
         all files in one call."""
         if not keys:
-            return {}
+            return []
         ranges: list[Range] = []
         inside: list[tuple[int, int]] = []  # the range of each block, and its start there
         for shard, block in keys:
@@ -183,7 +189,7 @@ class _Blocks:
                 ranges.append((path, at, end))
             inside.append((len(ranges) - 1, at - ranges[-1][1]))
         read = [memoryview(b) for b in self.shards[keys[0][0]].storage.ranges(ranges)]
-        return {key: self._block(key, read[r][at:]) for key, (r, at) in zip(keys, inside)}
+        return [self._block(key, read[r][at:]) for key, (r, at) in zip(keys, inside)]
 
     def _block(self, key: tuple[int, int], stored: memoryview) -> memoryview:
         shard, block = self.shards[key[0]], key[1]
@@ -203,8 +209,7 @@ class _Blocks:
             raise shard.error(e, chunk)
         return data
 
-    def _keep(self, key: tuple[int, int], data: memoryview) -> None:
-        self.kept[key] = data
-        self.bytes += len(data)
-        while self.bytes > self.most and self.kept:
-            self.bytes -= len(self.kept.popitem(last=False)[1])
+
+def _spanned(keys: Ints, more: Ints) -> list[int]:
+    """Returns the keys of all blocks of the records that are in more than one."""
+    return [k for key, n in zip(keys[more > 0].tolist(), more[more > 0].tolist()) for k in range(key, key + n + 1)]

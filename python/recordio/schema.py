@@ -248,10 +248,6 @@ def _unpack(record: memoryview) -> Any:
     return msgpack.unpackb(record, strict_map_key=False, object_hook=_tensor)
 
 
-def _unpack_plain(record: memoryview) -> Any:
-    return msgpack.unpackb(record, strict_map_key=False)
-
-
 def _json(record: memoryview) -> Any:
     return json.loads(str(record, "utf-8"))
 
@@ -268,8 +264,11 @@ class Decoder:
     """Decodes records. decode is the name of a payload or a function of bytes; None means the
     payload and the columns of the manifest."""
 
-    def __init__(self, decode: str | Callable[[bytes], Any] | None, payload: str, columns: Iterable[dict[str, Any]]) -> None:
+    def __init__(
+        self, decode: str | Callable[[bytes], Any] | None, payload: str, columns: Iterable[dict[str, Any]], source: str = ""
+    ) -> None:
         self._own = callable(decode)
+        self._plain = payload == "msgpack" and decode in (None, payload) and source in _NO_TENSORS_IN  # no arrays
         self._row: Convert | None = None
         if callable(decode):
             self._one: Callable[[memoryview], Any] = lambda record: decode(record.tobytes())
@@ -281,19 +280,25 @@ class Decoder:
         types = [(c["name"], Type(c["type"]), c.get("label", 0)) for c in columns]
         if name == payload and name != "raw" and types:
             self._row = _row([t for t in types if t[1].word != "skip"], payload)
-            if name == "msgpack" and all(t.word in _NO_TENSOR for _, t, _ in types):
-                self._one = _unpack_plain
+            self._plain = name == "msgpack" and all(t.word in _NO_TENSOR and t.shape is None for _, t, _ in types)
 
     def __call__(self, records: Sequence[memoryview]) -> list[Any]:
         """Decodes records. Raises ValueError for one that is malformed; see first_malformed."""
         one, row = self._one, self._row
         try:
-            values = [one(record) for record in records]
+            values = self._unpacked(records) if self._plain else [one(record) for record in records]
             return values if row is None else [row(value) for value in values]
         except (TypeError, KeyError, IndexError, AttributeError, RuntimeError, OverflowError, msgpack.UnpackException) as e:
             if self._own:
                 raise
             raise ValueError("%s: %s" % (type(e).__name__, e))
+
+    def _unpacked(self, records: Sequence[memoryview]) -> list[Any]:
+        """Decodes records without arrays. Most have no keys but text, which needs no option."""
+        try:
+            return list(map(msgpack.unpackb, records))
+        except ValueError:
+            return [self._one(record) for record in records]
 
     def first_malformed(self, records: Sequence[memoryview]) -> int:
         """Returns the position of the first record that does not decode."""
@@ -305,6 +310,7 @@ class Decoder:
         return 0
 
 
+_NO_TENSORS_IN = ("csv", "tsv", "jsonl", "text")  # formats
 _NO_TENSOR = ("int", "float", "float32", "float16", "bool", "text", "bytes", "null", "skip", *_TIMES, "decimal")
 
 

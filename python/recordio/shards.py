@@ -135,6 +135,7 @@ class Set:
     shards: list[Shard]
     payload: str
     columns: list[dict[str, Any]]
+    source: str  # the format that the dataset was made of
 
 
 def find(pattern: Pattern, check: bool = True) -> Set:
@@ -164,7 +165,8 @@ def find(pattern: Pattern, check: bool = True) -> Set:
             shard.name = posixpath.basename(shard.path)
     columns = first.get("columns", []) if first and all(m and m.get("columns") == first.get("columns") for m in manifests) else []
     payload = manifest.same_payload(manifests)
-    return Set(sorted(shards, key=lambda s: os.fsencode(s.name)), payload, columns)
+    sources = {m.get("source", "") if m else "" for m in manifests}
+    return Set(sorted(shards, key=lambda s: os.fsencode(s.name)), payload, columns, sources.pop() if len(sources) == 1 else "")
 
 
 def _names(storage: Storage, directory: str) -> list[str]:
