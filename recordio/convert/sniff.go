@@ -2,6 +2,8 @@ package convert
 
 import (
 	"bytes"
+	"encoding/binary"
+	"fmt"
 	"path"
 	"slices"
 	"strings"
@@ -64,6 +66,8 @@ func Sniff(head []byte, name string) (*Format, error) {
 		return nil, faultf(ErrFormat, "it is RecordIO already: name the format recordio")
 	case isWorkbook(head):
 		return nil, faultf(ErrFormat, "it is a workbook or document of an office program: save each sheet as CSV")
+	case elsewhere(head) != "":
+		return nil, faultf(ErrFormat, "%s", elsewhere(head))
 	case bytes.HasPrefix(head, []byte("PK\x03\x04")):
 		return nil, faultf(ErrFormat, "it is a zip archive: unpack it, or name the format npz if numpy wrote it")
 	case looksLikeJSON(head):
@@ -90,6 +94,43 @@ func Sniff(head []byte, name string) (*Format, error) {
 		return nil, faultf(ErrFormat, "it may be images of CIFAR: name the format cifar10 or cifar100")
 	}
 	return nil, faultf(ErrFormat, "neither its content nor its name tells the format: name it")
+}
+
+// elsewhere recognizes formats that only Python reads, and returns the program that converts a file.
+func elsewhere(head []byte) string {
+	const savez = "numpy.savez('x.npz', **%s)"
+	text := func(what, program string) string { return "it is " + what + "; convert it with Python: " + program }
+	switch {
+	case bytes.HasPrefix(head, []byte("\x89HDF\r\n\x1a\n")):
+		return text("HDF5", "import h5py, numpy; f = h5py.File('x.h5'); "+fmt.Sprintf(savez, "{k: f[k][:] for k in f}"))
+	case isTorch(head):
+		return text("a file of PyTorch", "import numpy, torch; t = torch.load('x.pt', weights_only=True); "+fmt.Sprintf(savez, "{k: v.numpy() for k, v in t.items()}"))
+	case isSafetensors(head):
+		return text("safetensors", "import numpy; from safetensors.numpy import load_file; "+fmt.Sprintf(savez, "load_file('x.safetensors')"))
+	case bytes.HasPrefix(head, []byte("Obj\x01")):
+		return text("Avro", "import fastavro, pandas; pandas.DataFrame(fastavro.reader(open('x.avro', 'rb'))).to_parquet('x.parquet')")
+	case bytes.HasPrefix(head, []byte("ARROW1")), bytes.HasPrefix(head, []byte("FEA1")):
+		return text("Arrow IPC, or Feather", "import pyarrow.feather, pyarrow.parquet as p; p.write_table(pyarrow.feather.read_table('x.arrow'), 'x.parquet')")
+	case bytes.HasPrefix(head, []byte("\xff\xff\xff\xff")):
+		return text("perhaps a stream of Arrow, as Hugging Face stores it", "import datasets; datasets.Dataset.from_file('x.arrow').to_parquet('x.parquet')")
+	}
+	return ""
+}
+
+// isTorch recognizes what torch.save writes: a zip archive whose first file is NAME/data.pkl.
+func isTorch(head []byte) bool {
+	const sizeAt, nameAt = 26, 30
+	if !bytes.HasPrefix(head, []byte("PK\x03\x04")) || len(head) < nameAt {
+		return false
+	}
+	name := head[nameAt:][:min(int(binary.LittleEndian.Uint16(head[sizeAt:])), len(head)-nameAt)]
+	return bytes.HasSuffix(name, []byte("/data.pkl"))
+}
+
+// isSafetensors recognizes the length of a header and a header, which is an object of JSON.
+func isSafetensors(head []byte) bool {
+	const lengthSize = 8
+	return len(head) > lengthSize+2 && binary.LittleEndian.Uint64(head) < 100<<20 && bytes.HasPrefix(head[lengthSize:], []byte(`{"`))
 }
 
 // isWorkbook recognizes Excel files, old and new, and OpenDocument files.

@@ -128,3 +128,16 @@ func TestFormatOfName(t *testing.T) {
 		}
 	}
 }
+
+// TestElsewhere checks that files that only Python reads get an error that says how.
+func TestElsewhere(t *testing.T) {
+	zip := "PK\x03\x04" + strings.Repeat("\x00", 22) + "\x10\x00\x00\x00archive/data.pkl"
+	for head, want := range map[string]string{
+		"\x89HDF\r\n\x1a\n...": "HDF5", zip: "PyTorch", "\x40\x00\x00\x00\x00\x00\x00\x00{\"a\":": "safetensors", "Obj\x01...": "Avro", "FEA1....": "Feather", "ARROW1\x00\x00": "Arrow", "\xff\xff\xff\xff\x10\x00\x00\x00": "Arrow",
+	} {
+		_, err := Sniff([]byte(head), "x")
+		if !errors.Is(err, ErrFormat) || !strings.Contains(fmt.Sprint(err), want) || !strings.Contains(fmt.Sprint(err), "import ") {
+			t.Errorf("%q: %v, want %s", head, err, want)
+		}
+	}
+}

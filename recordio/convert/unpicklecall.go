@@ -15,7 +15,14 @@ var classes = map[string]func(u *unpickler, args []any) (any, error){
 	"builtins.bytearray":                  (*unpickler).makeByteArray,
 	"builtins.bytes":                      (*unpickler).makeBytes,
 	"builtins.complex":                    (*unpickler).makeComplex,
+	"builtins.list":                       nil,
+	"builtins.dict":                       nil,
+	"builtins.int":                        nil,
+	"builtins.float":                      nil,
+	"builtins.str":                        nil,
 	"collections.OrderedDict":             (*unpickler).makeDict,
+	"collections.defaultdict":             (*unpickler).makeDefaultDict,
+	"decimal.Decimal":                     (*unpickler).makeDecimal,
 	"_codecs.encode":                      (*unpickler).makeBytes,
 	"numpy.dtype":                         (*unpickler).makeDType,
 	"numpy.ndarray":                       nil,
@@ -166,6 +173,31 @@ func (u *unpickler) makeDict(args []any) (any, error) {
 	}
 	u.charge(2 * len(pairs.items))
 	return d, nil
+}
+
+// makeDefaultDict implements defaultdict(class) and defaultdict(None). Its items follow.
+func (u *unpickler) makeDefaultDict(args []any) (any, error) {
+	if len(args) > 1 {
+		return nil, u.badArgs("defaultdict")
+	}
+	if len(args) == 1 && args[0] != nil {
+		if _, ok := args[0].(*callable); !ok {
+			return nil, u.badArgs("defaultdict")
+		}
+	}
+	return &pickleDict{defaults: true}, nil
+}
+
+// makeDecimal implements Decimal("12.50").
+func (u *unpickler) makeDecimal(args []any) (any, error) {
+	if len(args) == 1 {
+		if text, ok := textOf(args[0]); ok && len(text) > 0 {
+			out := *args[0].(*pickleText)
+			out.decimal = true
+			return &out, nil
+		}
+	}
+	return nil, u.badArgs("Decimal")
 }
 
 // pairOf returns the two items of a list or tuple, or nil.

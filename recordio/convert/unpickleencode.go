@@ -98,6 +98,9 @@ func (w *pickleWriter) text(t *pickleText) error {
 	if err := w.take(len(data)); err != nil {
 		return err
 	}
+	if t.decimal {
+		w.note("a Decimal becomes text")
+	}
 	if t.array {
 		w.note("a bytearray becomes bytes")
 	}
@@ -139,6 +142,9 @@ func (w *pickleWriter) items(items []any) error {
 
 func (w *pickleWriter) dict(d *pickleDict) error {
 	return w.deeper(func() error {
+		if d.defaults {
+			w.note("a defaultdict becomes a map")
+		}
 		if d.ordered {
 			w.note("an OrderedDict becomes a map")
 		}

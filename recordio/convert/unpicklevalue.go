@@ -22,6 +22,8 @@ type pickleText struct {
 	length int
 	latin1 bool // the code points of data are the bytes
 	array  bool // it is a bytearray
+
+	decimal bool // it is a Decimal
 }
 
 type textKind uint8
@@ -48,6 +50,7 @@ type pickleList struct {
 type pickleDict struct {
 	keys, values []any
 	ordered      bool // it is an OrderedDict
+	defaults     bool // it is a defaultdict
 }
 
 // callable is a function or class that a pickle names. It is never called: data classes are known
