@@ -398,6 +398,38 @@ func TestTakesOverAbandonedDirectories(t *testing.T) {
 	})
 }
 
+// TestKilledWhileTakingOver: a process that takes over what another mount has left is killed between its steps.
+func TestKilledWhileTakingOver(t *testing.T) {
+	for _, steps := range []string{"", recordSuffix} { // the data is linked; and the record is moved
+		synctest.Test(t, func(t *testing.T) {
+			mem, top := newStore(), t.TempDir()
+			store := newFaulty(mem)
+			pfstest.WriteFile(t, mem, "/f", []byte("content"))
+			f := newFS(t, store, Options{Dir: top + "/tree-1"})
+			h := openFile(t, f, "/f", 0)
+			writeAt(t, h, "C", 0)
+			store.fail(pfs.NoSpace)
+			pfstest.WantKind(t, h.Close(t.Context()), pfs.NoSpace)
+			must(t, f.Close())
+			store.work()
+
+			must(t, os.Mkdir(top+"/tree-2", 0o700))
+			id := f.Status()[0].ID
+			must(t, os.Link(top+"/tree-1/"+id+dataSuffix, top+"/tree-2/"+id+dataSuffix))
+			if steps == recordSuffix {
+				must(t, os.Rename(top+"/tree-1/"+id+recordSuffix, top+"/tree-2/"+id+recordSuffix))
+			}
+			g := newFS(t, store, Options{Dir: top + "/tree-2", Others: top + "/tree-*"})
+			time.Sleep(2 * abandoned)
+			synctest.Wait()
+			pfstest.WantFile(t, mem, "/f", []byte("Content"))
+			if _, err := os.Stat(top + "/tree-1"); !os.IsNotExist(err) || left(t, g) != "" {
+				t.Errorf("left: %v, %s", err, left(t, g))
+			}
+		})
+	}
+}
+
 // TestSlowDisk: what waits for the local disk of one file does not delay others.
 func TestSlowDisk(t *testing.T) {
 	store := newStore()
