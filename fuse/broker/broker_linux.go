@@ -43,6 +43,9 @@ type Options struct {
 	// Patience is how long a server may take to show that it works. 0 means 30 seconds.
 	Patience time.Duration
 
+	// Grace is how long a server may take to end. 0 means 30 seconds.
+	Grace time.Duration
+
 	// Logger receives what happens to the servers; nil discards it.
 	Logger *slog.Logger
 }
@@ -57,9 +60,6 @@ const (
 	longest   = 10 * time.Second // pause before a replacement
 
 	mostSilent = 3 // servers in a row that do not answer; then the mount ends
-
-	// grace is how long a server may take to end.
-	grace = 30 * time.Second
 
 	// A server that leaves so many questions in a row unanswered does not work. Time is not measured: this process may be
 	// stopped for any time.
@@ -110,6 +110,9 @@ func Run(ctx context.Context, opts Options) error {
 	}
 	if opts.Patience == 0 {
 		opts.Patience = 30 * time.Second
+	}
+	if opts.Grace == 0 {
+		opts.Grace = 30 * time.Second
 	}
 	b := &broker{opts: opts}
 	for range 2 {
@@ -235,7 +238,7 @@ func (b *broker) stop(s *server) error {
 	_ = s.cmd.Process.Signal(syscall.SIGTERM)
 	select {
 	case <-s.ended:
-	case <-time.After(grace):
+	case <-time.After(b.opts.Grace):
 		if !s.kill() {
 			return s.stuck()
 		}

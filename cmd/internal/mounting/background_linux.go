@@ -151,6 +151,7 @@ func keep(ctx context.Context, a *app.App, o options, dir string, ready *os.File
 			return cmd
 		},
 		Unprivileged: o.unprivileged,
+		Grace:        o.grace.Duration + 10*time.Second,
 		Upgrade:      upgrades(),
 		Logger:       slog.New(slog.NewTextHandler(os.Stderr, nil)),
 	}

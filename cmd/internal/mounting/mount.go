@@ -13,6 +13,7 @@ import (
 	"runtime/debug"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/paddlecloud/pfs/cmd/internal/app"
 	"github.com/paddlecloud/pfs/cmd/internal/backends"
@@ -35,6 +36,7 @@ type options struct {
 	monitor              Monitor
 	metrics, accessLog   string
 	owner                string
+	grace                cliio.DurationFlag
 }
 
 // Monitor returns what shows the figures of a mount with opts, and what takes note of its requests.
@@ -62,6 +64,7 @@ one if that dies, and ends with the mount. It is for containers and service mana
 
 // mountSpec is what mount and broker have in common.
 func mountSpec(a *app.App, o *options) app.Spec {
+	o.grace.Duration = 20 * time.Second
 	spec := app.Spec{
 		Name: "mount", Args: "MOUNTPOINT", Least: 1, Most: 1,
 		Summary: "show a tree of a service or store as a directory",
@@ -100,6 +103,7 @@ PFS_TOKEN_FILE names a file with a token to use in place of a login. With it,
 			&cli.StringFlag{Name: "cache-size", Usage: "let all of the cache take `SIZE` at most, such as 100G; 0 for no cache (default: a tenth of its disks)", Destination: &o.cacheSize},
 			&cli.StringFlag{Name: "owner", Usage: "show the files of a service as those of the user and group `UID:GID`, and let other users do what the modes of the files permit (root only)", Destination: &o.owner},
 			&cli.StringFlag{Name: "access-log", Usage: "write a line for each request to `FILE`; SIGHUP opens it again", Destination: &o.accessLog},
+			&cli.GenericFlag{Name: "grace", Usage: "after SIGTERM, upload what is staged for at most `DURATION`; the rest stays for the next mount", Value: &o.grace},
 			&cli.BoolFlag{Name: "unprivileged", Usage: "run the server as the user nobody, who must be able to read PFS_TOKEN_FILE; root only", Destination: &o.unprivileged},
 		},
 		Run: func(ctx context.Context, operands []string) error { return run(ctx, a, *o, operands[0]) },

@@ -8,16 +8,12 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"time"
 
 	"github.com/paddlecloud/pfs/cmd/internal/backends"
 	"github.com/paddlecloud/pfs/fuse"
 	"github.com/paddlecloud/pfs/pfs"
 	"github.com/paddlecloud/pfs/pfs/stagefs"
 )
-
-// flushGrace bounds how long the end of a mount waits for uploads.
-const flushGrace = 20 * time.Second
 
 // staged returns store with random writes. Stores that always have them are returned as they are.
 func (o options) staged(store backends.Store, opts fuse.Options, user, mountPoint string) (backends.Store, fuse.Options, error) {
@@ -44,7 +40,7 @@ func (o options) staged(store backends.Store, opts fuse.Options, user, mountPoin
 	closeStore := store.Close
 	store.FileSystem = f
 	store.Close = func() error {
-		ctx, cancel := context.WithTimeout(context.Background(), flushGrace)
+		ctx, cancel := context.WithTimeout(context.Background(), o.grace.Duration)
 		defer cancel()
 		err := f.Flush(ctx)
 		for _, left := range f.Status() {
