@@ -103,3 +103,25 @@ func parse(t *testing.T, data []byte, v any) {
 		t.Fatalf("%v: %s", err, data)
 	}
 }
+
+// TestTree adds a directory to an image.
+func TestTree(t *testing.T) {
+	from := t.TempDir()
+	err := os.Mkdir(filepath.Join(from, "d"), 0o755)
+	if err == nil {
+		err = os.WriteFile(filepath.Join(from, "d", "f"), []byte("x"), 0o644)
+	}
+	if err == nil {
+		err = os.Symlink("d/f", filepath.Join(from, "link"))
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	files, err := image{tree: "usr/lib/x=" + from}.files()
+	if err != nil || files["usr/lib/x/d/f"].from == "" || files["usr/lib/x/link"].from == "" {
+		t.Errorf("%v, %v", files, err)
+	}
+	if _, err := (image{tree: "x=" + from + "/none"}).files(); err == nil {
+		t.Error("a directory that does not exist is accepted")
+	}
+}

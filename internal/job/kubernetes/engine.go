@@ -38,6 +38,11 @@ type Engine struct {
 	c *client
 }
 
+var (
+	_ job.Engine    = (*Engine)(nil)
+	_ job.Registrar = (*Engine)(nil)
+)
+
 // New returns an engine for a cluster. It does not need the cluster yet.
 func New(opts Options) (*Engine, error) {
 	const op = "kubernetes.New"
