@@ -1,10 +1,14 @@
 package python_test
 
 import (
+	"bytes"
+	"encoding/json"
 	"errors"
+	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -53,6 +57,7 @@ func TestLoader(t *testing.T) {
 	encode(t, dir)
 	writeOrders(t, dir, 3000)
 	indexes(t, dir)
+	writeDamage(t, dir)
 	python(t, []string{"RECORDIO_WRITTEN=" + dir}, venv(t, "test"), "-m", "unittest", "discover", "-s", "loader_tests", "-t", ".")
 }
 
@@ -93,6 +98,51 @@ func indexes(t *testing.T, dir string) {
 				t.Fatal(err)
 			}
 			if err := errors.Join(recordio.WriteIndex(out, x), out.Close()); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+}
+
+// damage is a bit of a file that is flipped, and how much of the file is left.
+type damage struct {
+	File    string
+	At      int
+	Mask    byte
+	Size    int
+	Records int  // that a Scanner returns
+	Failed  bool // whether it then returns an error
+}
+
+// writeDamage writes random damage, and what a Scanner makes of it.
+func writeDamage(t *testing.T, dir string) {
+	t.Helper()
+	r := rand.New(rand.NewPCG(17, 2))
+	f, err := os.Create(filepath.Join(dir, "damaged.jsonl"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	out := json.NewEncoder(f)
+	for _, variant := range []string{"none-chunks", "snappy-chunks", "gzip"} {
+		whole, err := os.ReadFile(filepath.Join(dir, "small."+variant))
+		if err != nil {
+			t.Fatal(err)
+		}
+		const firstChunk = 20 // a damaged first header may look like one of another dialect
+		for range 20 {
+			c := damage{File: "small." + variant, At: firstChunk + r.IntN(len(whole)-firstChunk), Mask: 1 << r.IntN(8), Size: len(whole)}
+			if r.IntN(3) == 0 {
+				c.Mask, c.Size = 0, r.IntN(len(whole))
+			}
+			data := slices.Clone(whole)
+			data[c.At] ^= c.Mask
+			s := recordio.NewScanner(bytes.NewReader(data[:c.Size]), recordio.ScanOptions{})
+			for s.Scan() {
+				c.Records++
+			}
+			c.Failed = s.Err() != nil
+			if err := errors.Join(s.Close(), out.Encode(c)); err != nil {
 				t.Fatal(err)
 			}
 		}
