@@ -99,12 +99,12 @@ func TestManyFiles(t *testing.T) {
 		t.Fatal(err)
 	}
 	for p.count() < files {
-		time.Sleep(time.Second)
+		time.Sleep(5 * time.Second)
 	}
 	t.Logf("uploaded in %v", time.Since(began))
-	time.Sleep(20 * time.Second)
+	time.Sleep(5 * time.Second)
 	before := p.processor()
-	const window = 30 * time.Second
+	const window = 25 * time.Second
 	time.Sleep(window)
 	idle := p.processor() - before
 	t.Logf("idle: %.1f %% of a processor", 100*idle.Seconds()/window.Seconds())
