@@ -62,9 +62,15 @@ const (
 	spare        = 4096 // the most that a record takes
 )
 
-// Reserve makes room for the exit record, so that a full disk does not prevent WriteExit.
+// Reserve makes room for the exit record and the acknowledgement, so that a full disk does not prevent
+// WriteExit and WriteUploaded.
 func (d RankDir) Reserve() error {
-	return os.WriteFile(filepath.Join(d.Run(), exitName+".new"), make([]byte, spare), 0o644)
+	for _, name := range []string{exitName, uploadedName} {
+		if err := os.WriteFile(filepath.Join(d.Run(), name+".new"), make([]byte, spare), 0o644); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // WriteExit writes the exit record.

@@ -463,6 +463,56 @@ func TestSupervisorKilled(t *testing.T) {
 	}
 }
 
+// TestSupervisorKilledOften: whenever supervisors die, every entry starts once.
+func TestSupervisorKilledOften(t *testing.T) {
+	b := newBed(t)
+	s := spec(3, 0, `echo started >>$PFS_OUTPUT/starts; while [ ! -e $PFS_ROOT/go ]; do sleep 0.02; done`)
+	d := b.submit(s)
+	for n := range 8 {
+		time.Sleep(time.Duration(n*n) * 4 * time.Millisecond)
+		if isLocked(d.file(lockFile)) {
+			_ = syscall.Kill(b.supervisorPID(d), syscall.SIGKILL)
+		}
+		if _, err := b.Job(t.Context(), "alice", s.Name); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.WriteFile(filepath.Join(b.store, "pfs/go"), nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if r := b.end(s); r.State != job.Succeeded || r.Attempt != 1 {
+		t.Errorf("%+v", r)
+	}
+	for i := range 3 {
+		starts, err := os.ReadFile(filepath.Join(b.store, "pfs/dc/home/alice/jobs", s.Name, "attempts/1", job.WorkerName(job.Trainer, i), "starts"))
+		if string(starts) != "started\n" || err != nil {
+			t.Errorf("the entry of trainer %d started %q, %v", i, starts, err)
+		}
+	}
+	b.nothingLeft(d)
+}
+
+// TestFullDisk: outputs that fill the disk of the job end neither the job nor its records, and what
+// could be written is committed.
+func TestFullDisk(t *testing.T) {
+	b := newBed(t)
+	if err := os.MkdirAll(b.opts.Dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := syscall.Mount("none", b.opts.Dir, "tmpfs", 0, "size=4m"); err != nil {
+		t.Skipf("a small file system cannot be mounted: %v", err)
+	}
+	t.Cleanup(func() { syscall.Unmount(b.opts.Dir, syscall.MNT_DETACH) })
+	s := spec(1, 0, `cat /dev/zero >$PFS_OUTPUT/big; exit 3`)
+	b.submit(s)
+	if r := b.end(s); r.State != job.Failed || r.Workers[0].ExitCode == nil || *r.Workers[0].ExitCode != 3 {
+		t.Errorf("%+v", r)
+	}
+	if got := b.markers(s, 1); got["trainer-0"] != output.Failed {
+		t.Errorf("markers %v", got)
+	}
+}
+
 // TestProcessKilled: the death of a launcher, or of an entry, is a failure of the rank. What was
 // written is kept, and nothing of it goes on.
 func TestProcessKilled(t *testing.T) {

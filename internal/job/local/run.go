@@ -259,6 +259,9 @@ func (r *run) upload(ctx context.Context) {
 	}
 	r.background.Go(func() {
 		done, err := output.Upload(ctx, opts)
+		if err == nil && (done.Marker == output.Success || done.Marker == output.Failed) {
+			os.RemoveAll(opts.Rank.Output()) // the store has it all
+		}
 		r.mu.Lock()
 		r.uploaded, r.failed = done, err
 		r.mu.Unlock()

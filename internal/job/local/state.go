@@ -83,7 +83,12 @@ func (d dir) save(s *state) error {
 	if err != nil {
 		return err
 	}
-	return job.WriteFile(d.file(stateFile), data, 0o600)
+	if err := job.WriteFile(d.file(stateFile), data, 0o600); err != nil {
+		return err
+	}
+	// Room for the next state, so that outputs that fill the disk do not prevent it.
+	_ = os.WriteFile(d.file(stateFile)+".new", make([]byte, len(data)+4096), 0o600)
+	return nil
 }
 
 // saveEnviron keeps the environment of the command for launchers.
