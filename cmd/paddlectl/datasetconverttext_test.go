@@ -2,6 +2,7 @@ package main
 
 import (
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -60,5 +61,23 @@ func TestConvertEncoding(t *testing.T) {
 	}
 	if got := runHere(t, "dataset", "cat", "out"); got.stdout != "{\"a\":1,\"café\":\"ü\"}\n" {
 		t.Errorf("got %s", got.stdout)
+	}
+}
+
+// NaN in JSON Lines is an error that names the place and the flag.
+func TestConvertNaN(t *testing.T) {
+	t.Chdir(t.TempDir())
+	if err := os.WriteFile("x.jsonl", []byte("{\"a\":1}\n{\"a\":NaN}\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	args := []string{"dataset", "convert", "--output-path", "out", "--name-prefix", "x", "x.jsonl"}
+	got := runHere(t, args...)
+	for _, want := range []string{"x.jsonl, line 2", "NaN at column 6", "--allow-nan"} {
+		if got.code == cliio.Done || !strings.Contains(got.stderr, want) {
+			t.Errorf("code %d, %q; want %q", got.code, got.stderr, want)
+		}
+	}
+	if got := runHere(t, slices.Insert(args, 2, "--allow-nan")...); got.code != cliio.Done {
+		t.Errorf("with --allow-nan: code %d, %s", got.code, got.stderr)
 	}
 }

@@ -81,6 +81,7 @@ type Options struct {
 	Delimiter string // between the columns of a table: one character, "tab", or "space" for any run of blanks
 	NoHeader  bool   // the first line of a table is a record
 	SkipLines int64  // lines to skip at the beginning of each input
+	AllowNaN  bool   // accept NaN and Infinity in JSON Lines
 	Columns   string // names of columns, between commas
 	Types     []string
 	Text      bool   // columns that are not in Types are text
@@ -254,6 +255,7 @@ func (s *settings) checkWriting() (err error) {
 	}
 	c := &s.convert
 	c.Format, c.Encoding, c.Charset, c.Jobs, c.SkipLines = s.Format, s.encoding(), s.Encoding, s.Jobs, s.SkipLines
+	c.AllowNaN = s.AllowNaN
 	c.Limits.Record = int(s.MaxRecord)
 	c.Bad.Max = s.MaxBad
 	switch {
@@ -402,6 +404,7 @@ func (s *settings) ofRecords() []string {
 	add(s.Delimiter != "", "delimiter", s.Delimiter)
 	add(s.NoHeader, "no-header", true)
 	add(s.SkipLines > 0, "skip-lines", s.SkipLines)
+	add(s.AllowNaN, "allow-nan", true)
 	add(s.Text, "text", true)
 	add(s.Columns != "", "columns", s.Columns)
 	add(s.Null != "", "null", s.Null)

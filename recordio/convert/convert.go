@@ -144,6 +144,9 @@ type Options struct {
 	// SkipLines is the number of lines to skip at the start of each input, before its header and
 	// records. It applies to formats of lines.
 	SkipLines int64
+	// AllowNaN accepts NaN, Infinity and -Infinity in JSON Lines, as Python's json module writes
+	// them. The encoding json cannot express them.
+	AllowNaN bool
 	// Labelled refuses images whose Source has no label.
 	Labelled bool
 

@@ -12,6 +12,8 @@ var (
 	ErrSyntax = errors.New("malformed")
 	// ErrLine: a line ends in the middle of a value. It is an ErrSyntax.
 	ErrLine = fmt.Errorf("a value over several lines: %w", ErrSyntax)
+	// ErrNaN: JSON with NaN or Infinity, which Python writes. It is an ErrSyntax.
+	ErrNaN = fmt.Errorf("a number that JSON lacks: %w", ErrSyntax)
 	// ErrHeader: the header of a table cannot name its columns. It is an ErrSyntax.
 	ErrHeader = fmt.Errorf("no header: %w", ErrSyntax)
 	// ErrTooMany: more records are bad than the policy allows.

@@ -2,6 +2,7 @@ package convert
 
 import (
 	"bytes"
+	"math"
 	"unicode/utf8"
 )
 
@@ -12,23 +13,27 @@ var jsonlFormat = Format{
 	Doc:        "JSON Lines: the value of each line, keys in order, integers exact",
 	Extensions: []string{".jsonl", ".ndjson"},
 	lines: func(o Options) lineFormat {
-		return &jsonLines{depth: o.Limits.withDefaults().Depth, checked: newChecked(o)}
+		return &jsonLines{depth: o.Limits.withDefaults().Depth, allowNaN: o.AllowNaN, checked: newChecked(o)}
 	},
 }
 
 type jsonLines struct {
 	newlines
-	checked checked
-	depth   int
+	checked  checked
+	depth    int
+	allowNaN bool
 }
 
-func (j *jsonLines) parser() lineParser { return &jsonParser{depth: j.depth, checked: j.checked} }
+func (j *jsonLines) parser() lineParser {
+	return &jsonParser{depth: j.depth, allowNaN: j.allowNaN, checked: j.checked}
+}
 
 // jsonParser translates JSON text directly into calls of an Encoder, without building values.
 type jsonParser struct {
 	lineCursor
 	checked
-	depth int
+	depth    int
+	allowNaN bool
 
 	src   []byte // the line
 	at    int    // position in src
@@ -82,21 +87,21 @@ func (p *jsonParser) wrong(want string) error {
 	if p.at >= len(p.src) {
 		return faultf(ErrLine, "the line ends at column %d instead of %s", len(p.src)+1, want)
 	}
-	if name := pythonNumber(p.src[p.at:]); name != "" {
-		return faultf(ErrSyntax, "%s at column %d, which is Python, not JSON: use null", name, p.at+1)
+	if name, _ := pythonNumber(p.src[p.at:]); name != "" {
+		return faultf(ErrNaN, "%s at column %d, which is Python, not JSON", name, p.at+1)
 	}
 	return faultf(ErrSyntax, "%s instead of %s at column %d", clip(p.src[p.at:]), want, p.at+1)
 }
 
-// pythonNumber returns the number at the start of p that Python's json.dumps writes and JSON lacks;
+// pythonNumber returns name and value of the number at the start of p that Python's json.dumps writes and JSON lacks;
 // "" if there is none.
-func pythonNumber(p []byte) string {
-	for _, name := range []string{"NaN", "Infinity", "-Infinity"} {
+func pythonNumber(p []byte) (name string, value float64) {
+	for name, value := range map[string]float64{"NaN": math.NaN(), "Infinity": math.Inf(1), "-Infinity": math.Inf(-1)} {
 		if bytes.HasPrefix(p, []byte(name)) {
-			return name
+			return name, value
 		}
 	}
-	return ""
+	return "", 0
 }
 
 // value parses one value; depth is the nesting allowed inside it.
@@ -240,6 +245,11 @@ func (p *jsonParser) number() error {
 	first := i
 	i = digits(text, i)
 	if i == first {
+		if name, v := pythonNumber(text[p.at:]); p.allowNaN && name != "" {
+			p.enc.Float64(v)
+			p.at += len(name)
+			return nil
+		}
 		return p.wrong("a value")
 	}
 	if text[first] == '0' && i > first+1 {

@@ -46,8 +46,8 @@ func TestJSONLErrors(t *testing.T) {
 		`1e+`:                 `"1e+" instead of a number at column 1`,
 		`-`:                   `"-" instead of a value at column 1`,
 		`+1`:                  `"+1" instead of a value at column 1`,
-		`NaN`:                 `NaN at column 1, which is Python, not JSON: use null`,
-		`{"a":-Infinity}`:     `-Infinity at column 6, which is Python, not JSON: use null`,
+		`NaN`:                 `NaN at column 1, which is Python, not JSON`,
+		`{"a":-Infinity}`:     `-Infinity at column 6, which is Python, not JSON`,
 		`Infinite`:            `"Infinite" instead of a value at column 1`,
 		`"a`:                  `the line ends at column 3 instead of the end of a string`,
 		`"\`:                  `the line ends at column 3 instead of the end of a string`,
@@ -64,6 +64,28 @@ func TestJSONLErrors(t *testing.T) {
 		_, err := asJSON(t, opts, "a.jsonl", "1\n"+data+"\n")
 		if want = "a.jsonl, line 2, offset 2: " + want; err == nil || err.Error() != want {
 			t.Errorf("%s: got  %v\nwant %s", data, err, want)
+		}
+	}
+}
+
+// Python writes numbers that JSON lacks.
+func TestJSONLAllowNaN(t *testing.T) {
+	const data = "[NaN,{\"a\":Infinity,\"b\": -Infinity },-1]"
+	for _, c := range []struct{ name, data, encoding, want string }{
+		{"a.jsonl", data, Shown.Name, `["NaN",{"a":"Infinity","b":"-Infinity"},-1]`},
+		{"a.jsonl", data, "msgpack", "\x93\xcb\x7f\xf8\x00\x00\x00\x00\x00\x01\x82\xa1a\xcb\x7f\xf0\x00\x00\x00\x00\x00\x00\xa1b\xcb\xff\xf0\x00\x00\x00\x00\x00\x00\xff"},
+		{"a.jsonl", data, "json", "a.jsonl, line 1, offset 0: JSON has no number NaN: the encodings msgpack and pickle hold it"},
+		{"a.jsonl", "Nan", "msgpack", `a.jsonl, line 1, offset 0: "Nan" instead of a value at column 1`},
+		{"a.jsonl", "NaN1", "msgpack", `a.jsonl, line 1, offset 0: "1" instead of the end of the line at column 4`},
+		{"a.csv", "a\nNaN\n", "msgpack", "a.csv: NaN and Infinity are accepted in jsonl, not in csv"},
+	} {
+		got, _, err := payloads(t, Options{Encoding: c.encoding, AllowNaN: true}, memorySource(c.name, []byte(c.data)))
+		text := strings.Join(got, "")
+		if err != nil {
+			text = err.Error()
+		}
+		if text != c.want {
+			t.Errorf("%s as %s: %q, want %q", c.data, c.encoding, text, c.want)
 		}
 	}
 }

@@ -29,6 +29,10 @@ func (r *run) produce(ctx context.Context, sources iter.Seq2[Source, error]) {
 			t.err = faultf(ErrUnsupported, "%s has no lines to skip", r.format.Name)
 			r.put(ctx, t)
 			return
+		case r.opts.AllowNaN && r.format.Name != jsonlFormat.Name:
+			t.err = faultf(ErrUnsupported, "NaN and Infinity are accepted in jsonl, not in %s", r.format.Name)
+			r.put(ctx, t)
+			return
 		case r.format.lines == nil:
 			if !r.put(ctx, t) {
 				return

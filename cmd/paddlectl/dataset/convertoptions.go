@@ -44,6 +44,7 @@ func (o *convertOptions) flags() []cli.Flag {
 		&cli.GenericFlag{Name: "delimiter", Usage: "`CHAR` between the columns of a table, or tab, or space for any run of blanks", Value: cliargs.Suggest(&o.Delimiter, "space", "tab")},
 		&cli.BoolFlag{Name: "no-header", Usage: "the first line of a table is a record", Destination: &o.NoHeader},
 		&cli.Int64Flag{Name: "skip-lines", Usage: "leave out the first `N` lines of each input, before a header", DefaultText: "none", Destination: &o.SkipLines},
+		&cli.BoolFlag{Name: "allow-nan", Usage: "read NaN, Infinity and -Infinity in JSON Lines, as Python writes them", Destination: &o.AllowNaN},
 		&cli.StringFlag{Name: "columns", Usage: "`NAMES` of the columns of a table without a header, between commas", Destination: &o.Columns},
 		&cli.GenericFlag{Name: "type", Usage: "`COLUMN=TYPE` of a table, COLUMN by name or number from 1: text, bytes, int, float, float32, bool, skip; several times", Value: app.ListFlag(&o.Types)},
 		&cli.BoolFlag{Name: "text", Usage: "columns without --type are text; do not find out their types", Destination: &o.Text},
@@ -120,6 +121,8 @@ func (o *convertOptions) checkIdle() error {
 		{"bad max-bad bad-file max-record encoding include exclude skip-lines", o.Format == dataset.RecordsFormat, "records of RecordIO are taken as they are"},
 		{"on-damage", o.Format != dataset.RecordsFormat, "it is for --format recordio"},
 		{"max-bad", !skips, "it needs --bad skip or --bad-file"},
+		{"allow-nan", o.Format != "" && o.Format != "jsonl", "it is for --format jsonl"},
+		{"allow-nan", raw, "--payload raw takes lines as they are"},
 	} {
 		for _, name := range strings.Fields(rule.names) {
 			if rule.idle && o.is(name) {
@@ -149,6 +152,12 @@ func (o *convertOptions) wayOut(err error) string {
 	switch {
 	case errors.Is(err, convert.ErrLine):
 		way := "each line is a record: jq -c . makes a line of each value, and jq -c '.[]' of each item of an array"
+		if fails {
+			way += "; " + skip
+		}
+		return way
+	case errors.Is(err, convert.ErrNaN):
+		way := "--allow-nan reads the numbers that Python writes and JSON lacks"
 		if fails {
 			way += "; " + skip
 		}
