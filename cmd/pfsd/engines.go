@@ -56,6 +56,7 @@ func openKubernetes(s *service, dc datacenter, view func(string) (pfs.FileSystem
 			dir := job.OutputDir(spec, attempt, job.WorkerName(job.Trainer, 0)).Parent()
 			return output.CommitAttempt(ctx, fsys, dir, spec.Roles[0].Replicas)
 		},
+		Abandon: output.Abandon,
 	})
 	if err != nil {
 		return nil, nil, err

@@ -29,7 +29,9 @@ type Options struct {
 	// Commit writes the marker of an attempt whose trainers have all succeeded. Its error says whose outputs are
 	// missing or incomplete.
 	Commit func(ctx context.Context, fsys pfs.FileSystem, spec *job.Spec, attempt int) error
-	Log    *slog.Logger
+	// Abandon writes the marker for incomplete outputs where w has none, and sets it in w. It is called when no uploader of w is left.
+	Abandon func(ctx context.Context, fsys pfs.FileSystem, spec *job.Spec, w *job.Worker, reason string) error
+	Log     *slog.Logger
 }
 
 // Engine runs jobs on one cluster.

@@ -2,9 +2,11 @@ package kubernetes
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -27,11 +29,14 @@ type scene struct {
 	commits int
 	commit  error
 	tokens  int
+
+	abandoned map[string]string // why, by worker and attempt
+	unmarked  error
 }
 
 func newScene(t *testing.T) *scene {
 	t.Helper()
-	s := &scene{f: &fake{}, fsys: memfs.New(memfs.Options{})}
+	s := &scene{f: &fake{}, fsys: memfs.New(memfs.Options{}), abandoned: map[string]string{}}
 	s.Engine = &Engine{c: s.f.client(t), Options: Options{
 		Config: testConfig(), Datacenter: "dc1", Log: slog.New(slog.DiscardHandler),
 		Token: func(string) (string, time.Time, error) {
@@ -40,6 +45,10 @@ func newScene(t *testing.T) *scene {
 		},
 		Store:  func(string) (pfs.FileSystem, error) { return s.fsys, nil },
 		Commit: func(context.Context, pfs.FileSystem, *job.Spec, int) error { s.commits++; return s.commit },
+		Abandon: func(_ context.Context, _ pfs.FileSystem, _ *job.Spec, w *job.Worker, reason string) error {
+			s.abandoned[fmt.Sprintf("%s/%d", w.Name, w.Attempt)], w.Outputs = reason, "_INCOMPLETE"
+			return s.unmarked
+		},
 	}}
 	if err := pfs.MkdirAll(t.Context(), s.fsys, job.Dir("dc1", "alice@example.com", "Fit.A-line"), 0o755); err != nil {
 		t.Fatal(err)
@@ -402,4 +411,69 @@ func TestRegistry(t *testing.T) {
 		t.Error(err)
 	}
 	wantKind(t, s.DeleteRegistry(ctx, spec.User, "Team"), pfs.NotExist, "")
+}
+
+// addPod adds the pod of a trainer.
+func (s *scene) addPod(t *testing.T, index string, change func(*corev1.Pod)) {
+	t.Helper()
+	p := testPod(index, change)
+	p.Namespace = job.Namespace("alice@example.com")
+	data, err := json.Marshal(&p)
+	o := tree{}
+	if err == nil {
+		err = json.Unmarshal(data, &o)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.f.mu.Lock()
+	defer s.f.mu.Unlock()
+	s.f.put("/api/v1/namespaces/"+p.Namespace+"/pods/"+p.Name, o)
+}
+
+// TestNoMarker ends pods in ways that only the cluster sees. Before the next attempt or the end of the job, the outputs get
+// a marker with the reason.
+func TestNoMarker(t *testing.T) {
+	s := newScene(t)
+	s.submit(t)
+	s.addPod(t, "0", mainState(ended0(137, "OOMKilled", "")))
+	s.addPod(t, "1", mainState(isRunning())) // its node is lost
+	s.f.edit(t, "jobs", object1+"-1-trainer", condition("Failed", "PodFailurePolicy"))
+	s.pass(t, 2)
+	if r := s.state(t); r.Attempt != 1 || len(s.abandoned) != 0 {
+		t.Errorf("attempt %d, %q: a pod has not ended", r.Attempt, s.abandoned)
+	}
+	s.f.mu.Lock()
+	for at := range s.f.objects {
+		if strings.Contains(at, "/pods/") && strings.HasSuffix(at, "-1-x") {
+			delete(s.f.objects, at)
+		}
+	}
+	s.f.mu.Unlock()
+	s.unmarked = pfs.Errorf("test.Abandon", "", pfs.Unavailable, "the store is away")
+	s.pass(t, 2)
+	if r := s.state(t); r.Attempt != 1 {
+		t.Errorf("attempt %d began before the markers of the first were written", r.Attempt)
+	}
+	s.unmarked = pfs.Errorf("test.Abandon", "", pfs.Permission, "not allowed")
+	s.pass(t, 4)
+	want := map[string]string{
+		"trainer-0/1": "no uploader is left: out of memory: killed at its limit of 2Gi",
+		"trainer-1/1": "no uploader is left: its pod is gone",
+		"pserver-0/1": "no uploader is left: its pod is gone",
+	}
+	if r := s.state(t); r.Attempt != 2 || !maps.Equal(s.abandoned, want) {
+		t.Errorf("attempt %d: %q", r.Attempt, s.abandoned)
+	}
+	s.f.edit(t, "jobs", object1+"-2-trainer", condition("Complete", ""))
+	s.pass(t, 3)
+	if r := s.state(t); r.State != job.Succeeded || r.Workers[0].Outputs != "_INCOMPLETE" {
+		t.Errorf("%+v", r)
+	}
+
+	s = newScene(t)
+	s.submit(t)
+	if err := s.Kill(t.Context(), "alice@example.com", "Fit.A-line", func(*job.Record) {}); err != nil || len(s.abandoned) != 3 {
+		t.Errorf("after a kill: %v, %q", err, s.abandoned)
+	}
 }

@@ -45,6 +45,11 @@ func (e *Engine) Kill(ctx context.Context, user, name string, tell func(*job.Rec
 	if err != nil {
 		return err
 	}
+	if !j.State.Ended() {
+		if err := e.abandon(ctx, j, &seen{}, workers(j, &seen{})); err != nil {
+			return err
+		}
+	}
 	if j, err = e.finish(ctx, j, job.Killed, ""); err != nil {
 		return err
 	}

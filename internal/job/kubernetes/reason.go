@@ -102,6 +102,23 @@ func failure(p *corev1.Pod, main *corev1.ContainerStatus) string {
 	return fmt.Sprintf("exit code %d", t.ExitCode)
 }
 
+// lost explains why the pod p of a worker, nil if it is gone, did not commit the outputs.
+func lost(w *job.Worker, p *corev1.Pod) string {
+	if p == nil {
+		return cmp.Or(w.Reason, "its pod is gone")
+	}
+	main, upload := statusOf(p.Status.ContainerStatuses, mainContainer), statusOf(p.Status.InitContainerStatuses, uploadContainer)
+	if main.State.Terminated == nil || main.State.Terminated.ExitCode != 0 {
+		return failure(p, &main)
+	}
+	for _, t := range []*corev1.ContainerStateTerminated{upload.State.Terminated, upload.LastTerminationState.Terminated} {
+		if t != nil && t.ExitCode != 0 {
+			return fmt.Sprintf("the container %s failed with exit code %d: %s", uploadContainer, t.ExitCode, clean(cmp.Or(t.Message, t.Reason)))
+		}
+	}
+	return "its pod has ended"
+}
+
 // disruption explains why the cluster took a pod away.
 func disruption(c corev1.PodCondition) string {
 	switch c.Reason {

@@ -214,6 +214,9 @@ func (e *Engine) fail(ctx context.Context, j *entry, s *seen, reason string) err
 		return nil
 	}
 	if left {
+		if err := e.abandon(ctx, j, s, workers(j, s)); err != nil {
+			return err
+		}
 		_, err := e.change(ctx, j, func(j *entry) { j.Attempt, j.Workers = j.Created+1, nil })
 		return err
 	}
@@ -261,6 +264,9 @@ func (e *Engine) succeed(ctx context.Context, j *entry, s *seen) error {
 		return nil
 	}
 	fsys, err := e.Store(j.Spec.User)
+	if err == nil {
+		err = e.abandon(ctx, j, s, workers(j, s))
+	}
 	if err != nil {
 		return err
 	}
@@ -286,13 +292,42 @@ func (e *Engine) killed(ctx context.Context, j *entry, s *seen) error {
 	if err := e.removeShared(ctx, j.ns(), j.name()); err != nil {
 		return err
 	}
+	if err := e.abandon(ctx, j, s, workers(j, s)); err != nil {
+		return err
+	}
 	_, err := e.finish(ctx, j, job.Killed, "")
 	return err
+}
+
+// abandon has the marker for incomplete outputs written where a worker of list has none. All pods of the attempt have ended.
+// Only the cluster knows why: when a container is killed for lack of memory, or its node is lost, nobody in the pod can tell.
+func (e *Engine) abandon(ctx context.Context, j *entry, s *seen, list []job.Worker) error {
+	fsys, err := e.Store(j.Spec.User)
+	if err != nil {
+		return err
+	}
+	for i := range list {
+		w := &list[i]
+		if w.Outputs != "" && w.Restarts == 0 {
+			continue
+		}
+		err := e.Abandon(ctx, fsys, &j.Spec, w, "no uploader is left: "+lost(w, podOf(s.pods, w.Role, j.Attempt, w.Index)))
+		switch {
+		case err != nil && (pfs.KindOf(err).Temporary() || ctx.Err() != nil):
+			return err
+		case err != nil:
+			e.Log.Warn("incomplete outputs get no marker", "user", j.Spec.User, "job", j.Spec.Name, "worker", w.Name, "err", err)
+		}
+	}
+	return nil
 }
 
 // finishWith makes a state final, with the workers as they are now.
 func (e *Engine) finishWith(ctx context.Context, j *entry, s *seen, state job.State, reason string) (*entry, error) {
 	r := judge(j, s)
+	if err := e.abandon(ctx, j, s, r.Workers); err != nil {
+		return nil, err
+	}
 	j.Workers, j.Started = r.Workers, r.Started
 	return e.finish(ctx, j, state, reason)
 }

@@ -38,7 +38,7 @@ func uploaderID(rank job.RankDir) (string, error) {
 }
 
 // claim reserves the directory for this uploader. It returns the marker if this uploader has written
-// it already, and Conflict if another one has the directory.
+// it already or the run was abandoned, and Conflict if another one has the directory.
 func (u *uploader) claim(ctx context.Context) (*Marker, error) {
 	host, _ := os.Hostname()
 	name := u.opts.Dir.Join(uploading)
@@ -76,7 +76,7 @@ func (u *uploader) claim(ctx context.Context) (*Marker, error) {
 		return nil, err
 	}
 	u.unclaim(ctx)
-	if m.Uploader != u.id {
+	if m.Uploader != u.id && m.Uploader != "" {
 		return nil, pfs.Errorf("output.Upload", u.opts.Dir, pfs.Conflict, "%w, which has written %s", ErrTaken, m.Name)
 	}
 	return m, nil

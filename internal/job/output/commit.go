@@ -153,25 +153,32 @@ func (u *uploader) remains(ctx context.Context, failed error) (*inventory, error
 	}
 }
 
-// commit writes the manifest and then the marker.
+// commit writes the manifest and then the marker. If the run was abandoned meanwhile, it stays so.
 func (u *uploader) commit(ctx context.Context, inv *inventory) (*Marker, error) {
+	if m, err := ReadMarker(ctx, u.opts.FS, u.opts.Dir); m != nil && m.Uploader == "" || err != nil {
+		return m, err
+	}
 	m := u.marker(inv)
 	if err := u.writeManifest(ctx, inv, m); err != nil {
 		return nil, err
 	}
-	name := u.opts.Dir.Join(m.Name)
-	err := writeRecord(ctx, u.opts.FS, name, m, true)
-	switch {
-	case errors.Is(err, pfs.Unsupported):
-		err = writeRecord(ctx, u.opts.FS, name, m, false)
-	case errors.Is(err, pfs.Exist):
-		err = nil // the answer to an earlier attempt was lost: nobody else has the claim
-	}
-	if err != nil {
+	if err := writeMarker(ctx, u.opts.FS, u.opts.Dir, m); err != nil {
 		return nil, err
 	}
 	u.unclaim(ctx)
 	return m, nil
+}
+
+// writeMarker writes the marker of the run in dir.
+func writeMarker(ctx context.Context, fsys pfs.FileSystem, dir pfs.Path, m *Marker) error {
+	err := writeRecord(ctx, fsys, dir.Join(m.Name), m, true)
+	switch {
+	case errors.Is(err, pfs.Unsupported):
+		return writeRecord(ctx, fsys, dir.Join(m.Name), m, false)
+	case errors.Is(err, pfs.Exist):
+		return nil // the answer to an earlier attempt was lost: nobody else has the claim
+	}
+	return err
 }
 
 // marker decides which marker the outputs get.

@@ -18,12 +18,16 @@
 // compares all files at the store with what it sent, and commits. Directories without files are not
 // kept.
 //
+// A run whose uploader died with its machine or pod gets no marker from it. Abandon ends such a run with
+// Incomplete, without a manifest.
+//
 // # Files
 //
 //	upload, scan, copy   the uploader: its passes, finding files, copying them
 //	logs                 the log files of the rank
 //	claim, lock_*        one uploader for a run of a rank
 //	commit               comparing what the store has; writing manifest and marker
+//	abandon              the end of runs that have no uploader any more
 //	manifest, marker     the formats
 //	verify, attempt      for consumers: the outputs of a rank and of an attempt
 //	small                small files on the store

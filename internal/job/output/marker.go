@@ -14,7 +14,7 @@ import (
 const (
 	Success    = "_SUCCESS"    // the entry ended with 0, and all outputs are there
 	Failed     = "_FAILED"     // the entry failed or was stopped; all outputs are there
-	Incomplete = "_INCOMPLETE" // outputs are missing, or nobody knows how the entry ended
+	Incomplete = "_INCOMPLETE" // outputs are missing, or nobody knows how the entry ended or whether they are complete
 
 	Manifest   = "_MANIFEST"
 	uploading  = "_UPLOADING"
@@ -42,8 +42,8 @@ type Marker struct {
 	Bytes    int64     `json:"bytes"`
 	LeftOut  int64     `json:"left_out"`
 	Reasons  []string  `json:"reasons,omitempty"` // why outputs are incomplete, the first ones
-	Manifest string    `json:"manifest"`          // digest of the manifest
-	Uploader string    `json:"uploader"`          // see claim
+	Manifest string    `json:"manifest"`          // digest of the manifest; empty if there is none, see Abandon
+	Uploader string    `json:"uploader"`          // see claim; empty if Abandon wrote the marker
 	Written  time.Time `json:"written"`
 
 	// AfterExit is the time from the end of the entry to this marker, and Rate the bytes a second at which

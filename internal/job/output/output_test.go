@@ -369,3 +369,65 @@ func TestLogBounds(t *testing.T) {
 		t.Errorf("%d files are missed", s.lost)
 	}
 }
+
+// TestAbandon ends runs whose uploader is gone. A lost uploader that comes back accepts that.
+func TestAbandon(t *testing.T) {
+	r := newRig(t)
+	spec := &job.Spec{Datacenter: "dc", User: "u", Name: "j"}
+	worker := func() *job.Worker { return &job.Worker{Name: "trainer-0", Role: job.Trainer, Attempt: 1} }
+	abandon := func(w *job.Worker) string {
+		t.Helper()
+		if err := Abandon(t.Context(), r.opts.FS, spec, w, "out of memory"); err != nil {
+			t.Fatal(err)
+		}
+		return w.Outputs
+	}
+	if got := abandon(worker()); got != "" {
+		t.Errorf("a run that never began has %s", got)
+	}
+	r.write("a", "one")
+	u := &uploader{opts: r.opts, id: pfs.NewID(), states: map[pfs.LeafDigest]state{}}
+	ctx := budgeted(t.Context(), retry.Never)
+	if _, err := u.claim(ctx); err != nil {
+		t.Fatal(err)
+	}
+	if err := put(r, "a", "one"); err != nil {
+		t.Fatal(err)
+	}
+	if err := pfs.MkdirAll(ctx, r.opts.FS, RestartDir(dir, 2), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if got := abandon(worker()); got != Incomplete {
+		t.Errorf("the worker has %q", got)
+	}
+	report := r.verify()
+	if report.Marker != Incomplete || report.Files != 1 || report.Verified || report.Bytes != 3 || len(report.Reasons) != 1 || report.Wrong != 0 {
+		t.Errorf("%+v", report)
+	}
+	m, err := ReadMarker(ctx, r.opts.FS, RestartDir(dir, 2))
+	if err != nil || m == nil || m.Restart != 2 || m.Files != 0 || m.Reasons[0] != "out of memory" {
+		t.Errorf("%+v, %v", m, err)
+	}
+	if m, err := u.commit(ctx, &inventory{}); err != nil || m.Name != Incomplete {
+		t.Errorf("the uploader that comes back commits %+v, %v", m, err)
+	}
+	r.exit(job.Exit{})
+	if err := os.WriteFile(filepath.Join(r.opts.Rank.Run(), "uploader"), []byte(u.id), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if done := r.upload(); done.Marker != Incomplete || done.Reason == "" {
+		t.Errorf("the uploader that was started again: %+v", done)
+	}
+	began := &job.Worker{Name: "trainer-1", Role: job.Trainer, Attempt: 1, Started: time.Now()}
+	if got := abandon(began); got != Incomplete {
+		t.Errorf("a run without outputs has %q", got)
+	}
+	r = newRig(t)
+	r.write("a", "one")
+	r.exit(job.Exit{})
+	r.upload()
+	if got := abandon(worker()); got != Success {
+		t.Errorf("committed outputs have %q", got)
+	}
+	r.want(Success, 1)
+}
