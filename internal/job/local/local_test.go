@@ -513,6 +513,38 @@ func TestFullDisk(t *testing.T) {
 	}
 }
 
+// TestNoMarker: if the store was away when outputs should have been committed, the next use of the engine
+// has them marked as incomplete.
+func TestNoMarker(t *testing.T) {
+	b := newBed(t)
+	s := spec(1, 0, `echo model >$PFS_OUTPUT/model; exit $((2 - PFS_ATTEMPT))`)
+	s.MaxAttempts = 2
+	d := b.submit(s)
+	b.end(s)
+	var st *state
+	for st == nil || !st.Published || isLocked(d.file(lockFile)) {
+		time.Sleep(5 * time.Millisecond)
+		st, _ = d.load()
+	}
+	for n, marker := range []string{output.Failed, output.Success} {
+		if err := b.fsys.Remove(t.Context(), job.OutputDir(s, n+1, "trainer-0").Join(marker)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	st.Published, st.Record.Workers[0].Outputs, st.Record.Workers[0].Reason = false, "", "of the test"
+	if err := d.save(st); err != nil {
+		t.Fatal(err)
+	}
+	b.until(s, "marked", func(r *job.Record) bool { return r.Workers[0].Outputs == output.Incomplete })
+	if got := b.markers(s, 1); got["trainer-0"] != output.Incomplete {
+		t.Errorf("attempt 1: %v", got)
+	}
+	m, err := output.ReadMarker(t.Context(), b.fsys, job.OutputDir(s, 2, "trainer-0"))
+	if err != nil || m == nil || m.Name != output.Incomplete || m.Files != 1 || !strings.HasSuffix(m.Reasons[0], "the outputs: of the test") {
+		t.Errorf("attempt 2: %+v, %v", m, err)
+	}
+}
+
 // TestProcessKilled: the death of a launcher, or of an entry, is a failure of the rank. What was
 // written is kept, and nothing of it goes on.
 func TestProcessKilled(t *testing.T) {

@@ -61,7 +61,7 @@ type state struct {
 	Boot     string        `json:"boot,omitempty"`
 	Began    time.Duration `json:"began,omitempty"`
 
-	// Published is true if the store has the last Record.
+	// Published is true if the store has the last Record, and a marker for each run that began.
 	Published bool `json:"published"`
 }
 

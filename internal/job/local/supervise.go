@@ -17,6 +17,7 @@ import (
 	"github.com/paddlecloud/pfs/internal/job"
 	"github.com/paddlecloud/pfs/internal/job/output"
 	"github.com/paddlecloud/pfs/internal/job/stage"
+	"github.com/paddlecloud/pfs/pfs"
 	"github.com/paddlecloud/pfs/pfs/localfs"
 	"github.com/paddlecloud/pfs/pfs/retry"
 	"github.com/paddlecloud/pfs/pfs/transfer"
@@ -91,15 +92,41 @@ func (s *supervisor) run(ctx context.Context) error {
 		}
 	}
 	s.unmount()
-	// The store should have the last record, too. If it is away, the next use of the engine starts a
-	// supervisor again.
+	// The store should have the last record, too, and a marker for each run. If it is away, the next use of
+	// the engine starts a supervisor again.
 	s.store.set(&s.state.Record)
 	select {
 	case <-published:
+		if err := s.abandon(ctx); err != nil {
+			s.log.Error("outputs without a marker", "error", err)
+			if ctx.Err() != nil || pfs.KindOf(err).Temporary() {
+				return nil
+			}
+		}
 		s.state.Published = true
 		return s.dir.save(s.state)
 	case <-time.After(publishPatience):
 	case <-ctx.Done():
+	}
+	return nil
+}
+
+// abandon has incomplete outputs marked as such where an uploader could not write a marker.
+func (s *supervisor) abandon(ctx context.Context) error {
+	r := &s.state.Record
+	for n := 1; n <= r.Attempt; n++ {
+		for i := range r.Workers {
+			w := &r.Workers[i]
+			if n < r.Attempt {
+				w = &job.Worker{Name: w.Name, Attempt: n}
+			} else if w.Outputs != "" && w.Restarts == 0 {
+				continue
+			}
+			reason := cmp.Or(w.Reason, "the program has ended")
+			if err := output.Abandon(ctx, s.opts.FS, &r.Spec, w, "the uploader could not commit the outputs: "+reason); err != nil {
+				return err
+			}
+		}
 	}
 	return nil
 }
