@@ -17,7 +17,7 @@ import (
 // launchEntry returns the command launch.
 func launchEntry(a *app.App) *cli.Command {
 	o := &rankOptions{a: a}
-	root := "/pfs"
+	root, jobRoot := "/pfs", "/"
 	return a.NewCommand(app.Spec{
 		Name:    "launch",
 		Summary: "run the entry of one rank of a job",
@@ -26,12 +26,13 @@ the entry prints, and records how it ended. It waits for the uploader (pfs-agent
 ends with the exit code of the entry.
 ` + rankText,
 		Examples: []string{"pfs-agent launch --spec /pfs-spec/spec.json --dir /pfs-job"},
-		Flags:    o.flags(false, &cli.StringFlag{Name: "root", Usage: "`DIR` has the tree /pfs", Value: root, Destination: &root}),
+		Flags: o.flags(false, &cli.StringFlag{Name: "root", Usage: "`DIR` has the tree /pfs", Value: root, Destination: &root},
+			&cli.StringFlag{Name: "job-root", Usage: "write the files trainer_id and trainer_count of PaddlePaddle 0.x to `DIR`, or below --dir if that is not possible", Value: jobRoot, Destination: &jobRoot}),
 		Run: func(context.Context, []string) error {
 			if err := o.read(); err != nil {
 				return err
 			}
-			exit, err := o.launch(root)
+			exit, err := o.launch(root, jobRoot)
 			if err != nil {
 				return err
 			}
@@ -42,7 +43,7 @@ ends with the exit code of the entry.
 }
 
 // launch runs the entry as the next run of the rank.
-func (o *rankOptions) launch(root string) (*job.Exit, error) {
+func (o *rankOptions) launch(root, jobRoot string) (*job.Exit, error) {
 	n, err := o.nextRun()
 	if err != nil {
 		return nil, err
@@ -58,9 +59,9 @@ func (o *rankOptions) launch(root string) (*job.Exit, error) {
 		return nil, err
 	}
 	defer lock.Close()
-	r.Root, r.JobRoot = root, "/"
+	r.Root, r.JobRoot = root, jobRoot
 	r.Package = filepath.Join(root, strings.TrimPrefix(string(r.Spec.Package), "/pfs"))
-	if err := syscall.Access("/", 2); err != nil { // not writable
+	if err := syscall.Access(jobRoot, 2); err != nil { // not writable
 		r.JobRoot = r.Dir.Root()
 	}
 	if len(r.Spec.Inputs) > 0 {

@@ -66,7 +66,8 @@ func mountIn(t *testing.T, procs string, files map[string]string, flags ...strin
 func (a *agent) start(t *testing.T, flags ...string) {
 	t.Helper()
 	args := append([]string{"mount", "--foreground", "--store", "file://" + a.store, "--metrics", "127.0.0.1:0"}, flags...)
-	a.ended = make(chan error, 1)
+	ended := make(chan error, 1) // a may be started again
+	a.ended = ended
 	args = append(args, a.dir)
 	a.process = exec.Command("pfs-agent", args...)
 	if a.procs != "" {
@@ -79,10 +80,11 @@ func (a *agent) start(t *testing.T, flags ...string) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	process := a.process
 	t.Cleanup(func() {
 		syscall.Unmount(a.dir, syscall.MNT_DETACH) // else the server goes on without a broker
-		a.process.Process.Kill()
-		<-a.ended
+		process.Process.Kill()
+		<-ended
 	})
 	address := make(chan string, 1)
 	go func() {
@@ -93,10 +95,10 @@ func (a *agent) start(t *testing.T, flags ...string) {
 				address <- m[1]
 			}
 		}
-		err := a.process.Wait()
+		err := process.Wait()
 		t.Logf("the agent ended: %v\n%s", err, &text)
-		a.ended <- err
-		close(a.ended)
+		ended <- err
+		close(ended)
 	}()
 	select {
 	case at := <-address:

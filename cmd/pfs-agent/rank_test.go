@@ -75,7 +75,7 @@ func (p *pod) finish() error {
 // launch starts the launcher.
 func (p *pod) launch() *exec.Cmd {
 	p.t.Helper()
-	c := exec.Command("pfs-agent", "launch", "--spec", p.spec, "--dir", p.dir, "--root", p.root)
+	c := exec.Command("pfs-agent", "launch", "--spec", p.spec, "--dir", p.dir, "--root", p.root, "--job-root", p.t.TempDir())
 	c.Env = append(os.Environ(), "PFS_ROLE=trainer", "PFS_INDEX=0", "PFS_ATTEMPT=1", "PFS_TRAINERS=localhost:1")
 	c.Stdout, c.Stderr = p.t.Output(), p.t.Output()
 	if err := c.Start(); err != nil {
