@@ -3,9 +3,13 @@ package job_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
+	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/paddlecloud/pfs/internal/job"
@@ -166,4 +170,55 @@ func TestRecords(t *testing.T) {
 	if good != 2 || wrong != 2 {
 		t.Error(good, wrong)
 	}
+}
+
+// slowStore takes a while to open a file.
+type slowStore struct {
+	pfs.FileSystem
+	now, most atomic.Int32
+}
+
+func (s *slowStore) Open(ctx context.Context, name pfs.Path) (pfs.File, error) {
+	n := s.now.Add(1)
+	defer s.now.Add(-1)
+	for most := s.most.Load(); n > most && !s.most.CompareAndSwap(most, n); most = s.most.Load() {
+	}
+	select {
+	case <-time.After(100 * time.Millisecond):
+		return s.FileSystem.Open(ctx, name)
+	case <-ctx.Done():
+		return nil, pfs.E("test.Open", name, pfs.Canceled, ctx.Err())
+	}
+}
+
+// TestManyRecords reads several records at a time, and yields them in order.
+func TestManyRecords(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		fsys := &slowStore{FileSystem: memfs.New(memfs.Options{})}
+		var want []string
+		for i := range 300 {
+			want = append(want, fmt.Sprintf("job-%03d", i))
+			if err := job.CreateRecord(t.Context(), fsys, &job.Record{Spec: spec(want[i])}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		began := time.Now()
+		var got []string
+		for r, err := range job.Records(t.Context(), fsys, "dc1", "alice@example.org") {
+			if err != nil {
+				t.Fatal(err)
+			}
+			got = append(got, r.Spec.Name)
+		}
+		if took := time.Since(began); !slices.Equal(got, want) || took > 2*time.Second || fsys.most.Load() != 16 {
+			t.Errorf("%d records in %v, %d at a time", len(got), took, fsys.most.Load())
+		}
+		began = time.Now()
+		for range job.Records(t.Context(), fsys, "dc1", "alice@example.org") {
+			break
+		}
+		if took := time.Since(began); took > 200*time.Millisecond {
+			t.Errorf("the first record took %v", took)
+		}
+	})
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"iter"
+	"sync"
 	"time"
 
 	"github.com/paddlecloud/pfs/pfs"
@@ -15,6 +16,9 @@ const (
 
 	// maxRecord bounds the size of a record in bytes. A worker takes about 300.
 	maxRecord = 16 << 20
+
+	// recordReaders is how many records Records reads at a time.
+	recordReaders = 16
 )
 
 // RecordPath returns the file with the Record of a job.
@@ -98,24 +102,46 @@ func ReadRecord(ctx context.Context, fsys pfs.FileSystem, datacenter, user, name
 // job does not end the sequence. Directories without a record are not jobs.
 func Records(ctx context.Context, fsys pfs.FileSystem, datacenter, user string) iter.Seq2[*Record, error] {
 	return func(yield func(*Record, error) bool) {
+		type result struct {
+			record *Record
+			err    error
+		}
+		ctx, cancel := context.WithCancel(ctx)
+		var work sync.WaitGroup
+		defer work.Wait()
+		defer cancel()
+		var reading []chan result // in the store's order
+		first := func() bool {
+			got := <-reading[0]
+			reading = reading[1:]
+			return errors.Is(got.err, pfs.NotExist) || yield(got.record, got.err)
+		}
+		var failed error
 		for e, err := range pfs.Entries(ctx, fsys, jobsDir(datacenter, user), nil) {
-			if errors.Is(err, pfs.NotExist) {
-				return // no job was ever submitted
-			}
 			if err != nil {
-				yield(nil, err)
-				return
+				failed = err
+				break
 			}
 			if !e.IsDir() || CheckName(e.Name) != "" {
 				continue
 			}
-			r, err := ReadRecord(ctx, fsys, datacenter, user, e.Name)
-			if errors.Is(err, pfs.NotExist) {
-				continue
-			}
-			if !yield(r, err) {
+			if len(reading) == recordReaders && !first() {
 				return
 			}
+			done := make(chan result, 1)
+			reading = append(reading, done)
+			work.Go(func() {
+				r, err := ReadRecord(ctx, fsys, datacenter, user, e.Name)
+				done <- result{r, err}
+			})
+		}
+		for len(reading) > 0 {
+			if !first() {
+				return
+			}
+		}
+		if failed != nil && !errors.Is(failed, pfs.NotExist) { // NotExist: no job was ever submitted
+			yield(nil, failed)
 		}
 	}
 }
