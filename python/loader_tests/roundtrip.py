@@ -1,10 +1,11 @@
-"""roundtrip.py write DIR writes a Parquet and an npz file with every type. roundtrip.py check DIR reads
+"""roundtrip.py write DIR writes Parquet, npz and pickle files with every type. roundtrip.py check DIR reads
 the datasets that were made of them in each payload, compares every value, and prints the table of
 docs/datasets.md."""
 
 import datetime
 import decimal
 import json
+import pickle
 import sys
 import zoneinfo
 from pathlib import Path
@@ -60,6 +61,16 @@ NUMPY: list[np.ndarray[Any, Any]] = [
     np.array([["2024-07-01", "NaT"]] * 3, "M8[D]"),
 ]
 
+# Values of pickles.
+PICKLED: list[list[Any]] = [
+    [datetime.date(2024, 2, 29), datetime.date(1, 1, 1), None],
+    [datetime.time(1, 2, 3, 4), datetime.time(0), None],
+    [WHEN, datetime.datetime(1, 1, 1), None],
+    [WHEN.replace(tzinfo=datetime.timezone.utc), datetime.datetime(1, 1, 1, tzinfo=datetime.timezone.utc), None],
+    [WHEN.replace(tzinfo=datetime.timezone(datetime.timedelta(hours=-3, minutes=-30))), None],
+    [datetime.timedelta(days=-1, microseconds=5), datetime.timedelta(0), None],
+]
+
 JSON_LACKS = ("float32 inf", "complex128")
 
 
@@ -68,6 +79,8 @@ def write(directory: Path) -> None:
         pq.write_table(pa.table({"v": pa.array(values, kind)}), directory / ("a%02d.parquet" % i))
     for i, array in enumerate(NUMPY):
         np.savez(directory / ("n%02d.npz" % i), v=array)
+    for i, column in enumerate(PICKLED):
+        (directory / ("p%02d.pickle" % i)).write_bytes(pickle.dumps([{"v": value} for value in column]))
 
 
 def same(got: Any, want: Any) -> bool:
@@ -110,6 +123,9 @@ def check(directory: Path) -> None:
     for i, array in enumerate(NUMPY):
         shape = " %s" % list(array.shape[1:]) if array.ndim > 1 else ""
         rows.append(row("numpy `%s`%s" % (array.dtype, shape), directory, "n%02d" % i, [plain(v) for v in array]))
+    for i, column in enumerate(PICKLED):
+        zone = " in %s" % column[0].tzinfo if getattr(column[0], "tzinfo", None) else ""
+        rows.append(row("pickled `datetime.%s`%s" % (type(column[0]).__name__, zone), directory, "p%02d" % i, column))
     print("\n".join(rows))
 
 
@@ -124,7 +140,7 @@ def row(title: str, directory: Path, name: str, want: list[Any]) -> str:
         got = [sample["v"] for sample in ds]
         if not all(map(same, got, want)) or len(got) != len(want):
             sys.exit("%s as %s, %s: %r instead of %r" % (title, payload, json.dumps(ds.columns), got, want))
-        if name.startswith("a"):
+        if name[0] in "ap":
             table = ds.to_arrow()
             if table.num_rows != len(want):
                 sys.exit("%s as %s: an Arrow table of %d rows" % (title, payload, table.num_rows))

@@ -126,6 +126,9 @@ func (r *run) run(parent context.Context, sources iter.Seq2[Source, error]) (Sta
 	if r.format != nil {
 		r.stats.Format = r.format.Name
 	}
+	if r.stats.Format == pickleFormat.Name && !haveTimes(r.stats.Columns) {
+		r.stats.Columns = nil // the values need no types
+	}
 	if t, ok := r.lines.(*table); ok {
 		r.stats.Columns = t.summary()
 	} else if r.encoding.Name == rawName {

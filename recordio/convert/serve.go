@@ -82,6 +82,9 @@ func (r *run) decodeInput(ctx context.Context, t *task, enc Encoder) (err error)
 		b.columns, columns = columns, nil
 		more = decodeSome(d, &row, enc, b)
 		b.notes = told.take()
+		if l, is := d.(learning); is && !more {
+			b.columns = l.learned()
+		}
 		if !t.give(ctx, b) {
 			return nil
 		}
@@ -197,9 +200,16 @@ func (r *run) deliverBatch(b *batch, at *place) error {
 func (r *run) describe(columns []Column) error {
 	if columns == nil || r.stats.Columns == nil {
 		r.stats.Columns = append(r.stats.Columns, columns...)
+		if columns != nil && r.stats.Columns == nil {
+			r.stats.Columns = columns // none in common, see learning
+		}
 		return nil
 	}
-	return sameColumns(r.stats.Columns, columns)
+	err := sameColumns(r.stats.Columns, columns)
+	if err != nil && r.format.Name == pickleFormat.Name {
+		r.stats.Columns, err = []Column{}, nil
+	}
+	return err
 }
 
 // place is the position of delivery in the current input.

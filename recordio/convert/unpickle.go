@@ -14,7 +14,8 @@ import (
 //
 // Tuples, lists and sets become arrays, dicts become maps in their order, numpy arrays and scalars
 // become the same as in the format npy. A Python 2 str is text if it is UTF-8, else bytes. Integer
-// keys of dicts become decimal text. Stats.Notes list types that a record lacks.
+// keys of dicts become decimal text. Dates and times become numbers, whose types are the columns if all
+// samples have the same. Stats.Notes list types that a record lacks.
 //
 // A list in an uncompressed file needs as much memory as the items that are appended at once
 // (Python appends them by the thousand), without the bytes of their arrays. Any other value must
@@ -53,6 +54,8 @@ type pickleDecoder struct {
 	items []any // samples not yet returned
 	n     int64
 	begun bool // inside a pickle
+
+	columns []Column // see learning
 }
 
 func newPickleDecoder(in Input, limits Limits) *pickleDecoder {
@@ -77,6 +80,7 @@ func (d *pickleDecoder) Next(enc Encoder) error {
 	if err := w.value(item); err != nil {
 		return &RecordError{Row: d.n, Offset: -1, Err: err}
 	}
+	d.learn(item)
 	return nil
 }
 

@@ -42,6 +42,9 @@ func (w *pickleWriter) value(v any) error {
 		w.enc.Float64(v)
 	case *big.Int:
 		w.bigInt(v)
+	case *pickleTime:
+		w.note("a value of type " + v.typ + " becomes a number")
+		w.enc.Int(v.count)
 	case complex128:
 		w.note("a complex number becomes an array of complex128 without axes")
 		w.complex(v)

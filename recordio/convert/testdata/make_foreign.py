@@ -112,6 +112,15 @@ def pickles():
             pickle.dump([(1, 2), Evil()], f, p)
     with open("pickle/date.pickle", "wb") as f:
         pickle.dump([datetime.date(2017, 5, 24)], f, 2)
+    when = datetime.datetime(2017, 5, 24, 7, 52, 45, 123456)
+    zone = datetime.timezone(datetime.timedelta(hours=-3, minutes=-30))
+    for p in range(6):
+        with open("pickle/times-%d.pickle" % p, "wb") as f:
+            pickle.dump([
+                {"d": None, "t": datetime.time(23, 59, 58, 999999), "w": when, "u": when.replace(tzinfo=datetime.timezone.utc),
+                 "z": when.replace(tzinfo=zone), "s": datetime.timedelta(-1, 5, 6), "n": 1, "m": decimal.Decimal("1.50")},
+                {"d": datetime.date(1969, 12, 30), "t": None, "w": datetime.datetime(1, 1, 1), "u": None, "z": None,
+                 "s": datetime.timedelta(100), "n": None, "m": None}], f, p)
 
 
 def npy():
