@@ -112,6 +112,13 @@ type damage struct {
 	Size    int
 	Records int  // that a Scanner returns
 	Failed  bool // whether it then returns an error
+	Rest    map[string]rest
+}
+
+// rest is what a Scanner makes of damage that its policy tolerates.
+type rest struct {
+	Digest string // of the records
+	Loss   recordio.Loss
 }
 
 // writeDamage writes random damage, and what a Scanner makes of it.
@@ -124,7 +131,7 @@ func writeDamage(t *testing.T, dir string) {
 	}
 	defer f.Close()
 	out := json.NewEncoder(f)
-	for _, variant := range []string{"none-chunks", "snappy-chunks", "gzip"} {
+	for _, variant := range []string{"none-chunks", "snappy-chunks", "snappy-index", "gzip", "zstd"} {
 		whole, err := os.ReadFile(filepath.Join(dir, "small."+variant))
 		if err != nil {
 			t.Fatal(err)
@@ -142,6 +149,18 @@ func writeDamage(t *testing.T, dir string) {
 				c.Records++
 			}
 			c.Failed = s.Err() != nil
+			c.Rest = map[string]rest{}
+			for _, p := range []recordio.Policy{recordio.Skip, recordio.Salvage} {
+				s := recordio.NewScanner(bytes.NewReader(data[:c.Size]), recordio.ScanOptions{Policy: p})
+				var records [][]byte
+				for s.Scan() {
+					records = append(records, slices.Clone(s.Bytes()))
+				}
+				if err := errors.Join(s.Err(), s.Close()); err != nil {
+					t.Fatal(err)
+				}
+				c.Rest[p.String()] = rest{digest(records), s.Loss()}
+			}
 			if err := errors.Join(s.Close(), out.Encode(c)); err != nil {
 				t.Fatal(err)
 			}

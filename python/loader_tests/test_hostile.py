@@ -1,10 +1,14 @@
+import hashlib
 import json
+import pickle
+import warnings
 
 import msgpack
 
 import recordio
+from recordio.damage import Damage
 
-from .files import WRITTEN, InDirectory, chunk, needs_written
+from .files import WRITTEN, InDirectory, chunk, ids, needs_written
 
 
 class Hostile(InDirectory):
@@ -31,18 +35,61 @@ class Hostile(InDirectory):
 
     @needs_written
     def test_damage_as_in_go(self) -> None:
-        """The reader returns as many records of a damaged file as the Scanner in Go, before its error."""
+        """With each policy, the records of a damaged file are those of the Scanner in Go, and so is what it counts."""
         for line in (WRITTEN / "damaged.jsonl").read_text().splitlines():
             case = json.loads(line)
             data = bytearray((WRITTEN / case["File"]).read_bytes())
             data[case["At"]] ^= case["Mask"]
             path = self.dir / "damaged"
             path.write_bytes(data[: case["Size"]])
-            count, failed = 0, False
-            with recordio.reader(str(path)) as records:
+            for records in (recordio.reader(str(path)), recordio.stream(path, decode="raw")):
+                count, failed = 0, False
                 try:
                     for _ in records:
                         count += 1
                 except recordio.RecordIOError:
                     failed = True
-            self.assertEqual((count, failed), (case["Records"], case["Failed"]), case)
+                self.assertEqual((count, failed), (case["Records"], case["Failed"]), case)
+            for policy, want in case["Rest"].items():
+                with warnings.catch_warnings(record=True) as told:
+                    warnings.simplefilter("always")
+                    with recordio.reader(str(path), on_damage=policy) as reader:
+                        self.assertEqual(digest(list(reader)), want["Digest"], case)
+                    self.assertEqual([type(w.message) for w in told], [recordio.DamageWarning] * want["Loss"]["Places"], case)
+                    self.assertEqual(loss(reader.damage), want["Loss"], case)
+                    dataset = recordio.Dataset(path, "raw", on_damage=policy)
+                    self.assertEqual(len(told), want["Loss"]["Places"] + bool(want["Loss"]["Places"]), case)
+                    for ds in (dataset, pickle.loads(pickle.dumps(dataset))):
+                        self.assertEqual(digest(list(ds)), want["Digest"], case)
+                        self.assertEqual(digest(ds[:]), want["Digest"], case)
+                        self.assertEqual(loss(ds.damage), want["Loss"], case)
+                    self.assertEqual(len(told), want["Loss"]["Places"] + bool(want["Loss"]["Places"]), case)
+
+    def test_lost_without_a_trace(self) -> None:
+        """A file that ends at a chunk, before its manifest says so."""
+        directory = self.dataset([[3, 3], [2]])
+        path = directory / "t-00000-of-00002"
+        path.write_bytes(path.read_bytes()[: len(path.read_bytes()) // 2])
+        with self.assertWarnsRegex(recordio.DamageWarning, "t-00000-of-00002: 1 damaged places: 3 records are left out, 0 saved"):
+            records = recordio.stream(directory, on_damage="skip")
+        self.assertEqual(ids(records), [0, 1, 2, 6, 7])
+        self.assertEqual([d.lost for d in records.dataset.damage], [3])
+        with self.assertRaisesRegex(ValueError, "on_damage='ignore'"):
+            recordio.Dataset(directory, on_damage="ignore")
+
+
+def digest(records: list[bytes]) -> str:
+    h = hashlib.sha256()
+    for r in records:
+        h.update(b"%d:%b" % (len(r), r))
+    return h.hexdigest()
+
+
+def loss(damage: list[Damage]) -> dict[str, int]:
+    return {
+        "Places": len(damage),
+        "Bytes": sum(d.bytes for d in damage),
+        "Records": sum(d.lost or 0 for d in damage),
+        "Saved": sum(d.saved for d in damage),
+        "Unknown": sum(d.lost is None for d in damage),
+    }

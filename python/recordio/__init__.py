@@ -19,18 +19,20 @@ they may contain numbers, text, bytes, containers and numpy arrays. A pickle tha
 raises PickleError, and nothing is called.
 
 Damage raises RecordIOError. Missing files of a set, according to its manifest or to names such as
-train-00003-of-00010, raise ValueError. Nothing is skipped silently.
+train-00003-of-00010, raise ValueError. on_damage="skip" and "salvage" read the rest of damaged files,
+and a DamageWarning names what is left out.
 """
 
 from __future__ import absolute_import
 
 import importlib
 
-from .errors import PickleError, RecordIOError
+from .errors import DamageWarning, PickleError, RecordIOError
 from .reading import reader
 from .trainers import cluster_files_reader, recordio_reader
 
 __all__ = [
+    "DamageWarning",
     "PickleError",
     "RecordIOError",
     "cluster_files_reader",

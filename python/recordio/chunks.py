@@ -11,6 +11,7 @@ from .errors import RecordIOError, UnknownCompressorError
 
 MAX_CHUNK = 1 << 30  # bytes, stored and decompressed
 _MAGIC = 0x01020304
+MAGIC = struct.pack("<I", _MAGIC)
 HEADER = struct.Struct("<5I")
 _LENGTH = struct.Struct("<I")
 _STEP = 1 << 20  # bytes read at a time, whatever length a header states
@@ -46,10 +47,11 @@ def _read_chunk(f):
     header = parse_header(head)
     stored = _read(f, header.size)
     check_size(len(stored), header.size)
-    if header.records == 0:
-        return len(head) + len(stored), None
     check_crc(stored, header.crc)
-    return len(head) + len(stored), _records(_decompressed(stored, header.compressor), header.records)
+    if header.records == 0:
+        check_hidden(stored, header.compressor)
+        return len(head) + len(stored), None
+    return len(head) + len(stored), _records(decompressed(stored, header.compressor), header.records)
 
 
 def parse_header(head, room=None):
@@ -61,9 +63,30 @@ def parse_header(head, room=None):
         raise RecordIOError("no chunk begins where one must: not a RecordIO file, or damaged")
     if size > MAX_CHUNK:
         raise RecordIOError("a chunk of %d bytes: at most %d" % (size, MAX_CHUNK))
+    header = Header(compressor, size, count, checksum)
     if room is not None:
-        check_size(min(room - HEADER.size, size), size)
-    return Header(compressor, size, count, checksum)
+        check_room(header, room)
+    return header
+
+
+def check_room(header, room):
+    check_size(min(room - HEADER.size, header.size), header.size)
+
+
+def check_hidden(stored, compressor):
+    """Raises RecordIOError if the payload of a chunk of 0 records has records: the header is damaged."""
+    if not stored or compressor not in COMPRESSORS:
+        return
+    try:
+        data = decompressed(stored, compressor)
+        count, pos = 0, 0
+        while pos + _LENGTH.size <= len(data):
+            pos += _LENGTH.size + _LENGTH.unpack_from(data, pos)[0]
+            count += 1
+    except RecordIOError:  # an index or other metadata
+        return
+    if count and pos == len(data):
+        raise RecordIOError("the header states 0 records, and the chunk has %d" % count)
 
 
 def check_size(found, size):
@@ -92,9 +115,13 @@ def _read(f, size):
     return b"".join(parts)
 
 
-def _decompressed(stored, compressor):
+def decompressed(stored, compressor):
+    """Decompresses a payload, with the libraries of the extra [fast] if they are installed."""
     if compressor == NONE:
         return stored
+    fast = _fast()
+    if fast is not None:
+        return fast(compressor, memoryview(stored)).tobytes()
     if compressor == SNAPPY:
         return snappy.decode_stream(stored, MAX_CHUNK)
     if compressor == GZIP:
@@ -103,6 +130,20 @@ def _decompressed(stored, compressor):
         "compressor %s is not supported without the extra [fast]: install paddle-recordio[fast], "
         "or rewrite the file with none, snappy or gzip (paddlectl recordio recompress)" % compressor_name(compressor)
     )
+
+
+def _fast():
+    """Returns the decompression of codecs, or None without its libraries. Python 2 cannot read that module."""
+    if not _CODECS:
+        try:
+            from .codecs import decompress
+        except (ImportError, SyntaxError):
+            decompress = None
+        _CODECS.append(decompress)
+    return _CODECS[0]
+
+
+_CODECS = []
 
 
 def _gunzip(data):

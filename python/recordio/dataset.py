@@ -10,10 +10,11 @@ import numpy as np
 
 from .chunks import NONE
 from .codecs import crc32c, decompress
+from .damage import Repairs, check_policy
 from .errors import PickleError, RecordIOError
 from .index import Ints
 from .schema import Decoder
-from .shards import Pattern, Shard, find
+from .shards import Pattern, Shard, apply, find, repaired
 from .storage import Range
 
 if TYPE_CHECKING:
@@ -37,6 +38,11 @@ class Dataset:
     Decompressed blocks of at most cache_bytes stay in memory, and 4 bytes a record for positions.
     Random access uses the index beside a file (.NAME.idx). The first access makes a missing index and
     keeps it there if the directory can be written.
+
+    With on_damage="skip", the dataset is without its damaged chunks, and with "salvage" without the records in them
+    that no checksum proves. Every file is then read once at the start. A DamageWarning names each damaged file, and
+    the list damage describes the places. With "fail", a file with damaged headers has the records before them; what
+    follows counts as one record if no manifest states the number, and reading that raises RecordIOError.
     """
 
     def __init__(
@@ -46,9 +52,15 @@ class Dataset:
         *,
         cache_bytes: int = CACHE_BYTES,
         check: bool = True,
+        on_damage: str = "fail",
+        _repairs: Repairs | None = None,
     ) -> None:
         self._pattern, self._decode, self.cache_bytes = pattern, decode, cache_bytes
         found = find(pattern, check)
+        check_policy(on_damage)
+        self._repairs = repaired(found.shards, on_damage) if _repairs is None else _repairs
+        self.damage = self._repairs.damage
+        apply(self._repairs, found.shards)
         self.shards, self.columns = found.shards, found.columns
         self._decoder = Decoder(decode, found.payload, found.columns, found.source)
         self.payload = found.payload
@@ -111,11 +123,13 @@ class Dataset:
         return table(self)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _again, (type(self), self._pattern, self._decode, self.cache_bytes)
+        return _again, (type(self), self._pattern, self._decode, self.cache_bytes, self._repairs)
 
 
-def _again(kind: type[Dataset], pattern: Pattern, decode: str | Callable[[bytes], Any] | None, cache_bytes: int) -> Dataset:
-    return kind(pattern, decode, cache_bytes=cache_bytes, check=False)
+def _again(
+    kind: type[Dataset], pattern: Pattern, decode: str | Callable[[bytes], Any] | None, cache_bytes: int, repairs: Repairs
+) -> Dataset:
+    return kind(pattern, decode, cache_bytes=cache_bytes, check=False, _repairs=repairs)
 
 
 class _Blocks:

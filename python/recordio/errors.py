@@ -11,3 +11,7 @@ class UnknownCompressorError(RecordIOError):
 
 class PickleError(ValueError):
     """A pickle that names more than data, or bytes that are not a pickle."""
+
+
+class DamageWarning(UserWarning):
+    """Names a place of a damaged file, and what was left out there."""

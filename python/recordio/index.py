@@ -11,7 +11,7 @@ from typing import Callable, Iterator
 import numpy as np
 import numpy.typing as npt
 
-from .chunks import COMPRESSORS, GZIP, HEADER, MAX_CHUNK, NONE, SNAPPY, ZSTD, parse_header
+from .chunks import COMPRESSORS, GZIP, HEADER, MAX_CHUNK, NONE, SNAPPY, ZSTD, check_crc, check_hidden, parse_header
 from .codecs import crc32c, decompress, gzip_members, snappy_frames, zstd_frames
 from .errors import RecordIOError
 
@@ -34,6 +34,7 @@ class Chunk:
     records: int
     compressor: int
     crc: int
+    unreadable: str = ""  # why the header of the chunk cannot be read
 
 
 @dataclass(frozen=True)
@@ -67,14 +68,24 @@ def _starts(counts: list[int] | Ints) -> Ints:
     return starts
 
 
-def walk_headers(read: Read, size: int) -> Chunks:
-    """Reads the headers of a file of size bytes."""
-    chunks, offset, number = [], 0, 0
+def walk_headers(read: Read, size: int, stated: int | None = None) -> Chunks:
+    """Reads the headers of a file of size bytes. If the number of records is stated (0: not known), what follows a
+    damaged header counts as one chunk with the rest of the records, at least one."""
+    chunks: list[Chunk] = []
+    offset = number = 0
     while offset < size:
         try:
             chunk = parse_header(read(offset, offset + HEADER.size), size - offset)
+            if chunk.records == 0:
+                stored = read(offset + HEADER.size, offset + HEADER.size + chunk.size)
+                check_crc(stored, chunk.crc)
+                check_hidden(stored, chunk.compressor)
         except RecordIOError as e:
-            raise type(e)("chunk %d, offset %d: %s" % (number, offset, e))
+            if stated is None:
+                raise type(e)("chunk %d, offset %d: %s" % (number, offset, e))
+            rest = max(1, stated - sum(c.records for c in chunks))
+            chunks.append(Chunk(number, offset, size - offset, rest, NONE, 0, str(e)))
+            break
         if chunk.records:
             chunks.append(Chunk(number, offset, HEADER.size + chunk.size, chunk.records, chunk.compressor, chunk.crc))
         offset += HEADER.size + chunk.size

@@ -38,14 +38,38 @@ class reader(object):  # noqa: N801 (the name that programs know)
 
     or ``for record in recordio.reader(path)``. Records are bytes. One chunk is in
     memory at a time. path may be a URL that fsspec knows, such as pfs://. Damage raises RecordIOError, again at each further call.
+
+    With on_damage="skip", damaged chunks are left out, and with "salvage" the records in them that checksums
+    prove are returned. A DamageWarning names each damaged place, and the list damage describes them. Both need the
+    extra [fast].
     """
 
-    def __init__(self, path):
+    def __init__(self, path, on_damage="fail"):
         self._path = path
+        self.damage = []
         self._file = _open(path)
-        self._chunks = read_chunks(self._file)
+        self._chunks = read_chunks(self._file) if on_damage == "fail" else self._tolerant(on_damage)
         self._records = iter(())
         self._failure = None
+
+    def _tolerant(self, policy):
+        f = self._file
+        try:
+            from .damage import check_policy, records_of
+
+            check_policy(policy)
+        except ImportError as e:
+            f.close()
+            raise ImportError("on_damage=%r needs Python 3.10 and the extra: pip install paddle-recordio[fast] (%s)" % (policy, e))
+        except ValueError:
+            f.close()
+            raise
+
+        def read(start, end):
+            f.seek(start)
+            return f.read(end - start)
+
+        return records_of(str(self._path), read, f.seek(0, 2), policy, self.damage)
 
     def read(self):
         """Returns the next record, or None at the end. An empty record is a b"" that is

@@ -11,6 +11,7 @@ from typing import Any, Sequence
 from . import index, manifest
 from .chunks import HEADER, check_crc, parse_header
 from .codecs import decompress
+from .damage import Repaired, Repairs
 from .errors import RecordIOError
 from .index import Chunk, Chunks, Index
 from .sets import check_sets
@@ -55,7 +56,7 @@ class Shard:
             raise RecordIOError("the file has %d bytes, and the manifest states %d" % (size, self.stated["bytes"]))
         if not isinstance(self.storage, Local):  # each header costs a request
             self._index = self._stored_index(size)
-        return self._index or index.walk_headers(self._read, size)
+        return self._index or index.walk_headers(self._read, size, self.stated["records"] if self.stated else 0)
 
     @property
     def index(self) -> Index:
@@ -100,6 +101,8 @@ class Shard:
         """Reads chunk number of those with records: its data, and the ends of the records in it."""
         chunk = self.chunks.chunks[number]
         try:
+            if chunk.unreadable:
+                raise RecordIOError(chunk.unreadable)
             stored = memoryview(self._read(chunk.offset, chunk.offset + chunk.size))
             check_header(chunk, stored)
             check_crc(stored[HEADER.size :], chunk.crc)
@@ -126,6 +129,25 @@ def check_header(chunk: Chunk, stored: memoryview) -> None:
         chunk.crc,
     ):
         raise RecordIOError("the file has changed since it was opened")
+
+
+def repaired(shards: list[Shard], policy: str) -> Repairs:
+    """Finds the damage of files, unless the policy is fail."""
+    repairs = Repairs()
+    for shard in shards if policy != "fail" else []:
+        repairs.scan(shard.path, shard._read, shard.storage.size(shard.path), policy, shard.stated["records"] if shard.stated else None)
+    return repairs
+
+
+def apply(repairs: Repairs, shards: list[Shard]) -> None:
+    """Makes shards as they are without damage."""
+    if not repairs.parts:
+        return
+    storage = Repaired(shards[0].storage, repairs)
+    for shard in shards:
+        shard.storage = storage
+        if shard.path in repairs.parts:
+            shard.stated = None
 
 
 @dataclass

@@ -11,6 +11,7 @@ from typing import Any, Callable, Iterable, Iterator
 import numpy as np
 
 from .dataset import CACHE_BYTES, Dataset
+from .errors import RecordIOError
 from .index import Ints
 from .order import Order, Walk, fingerprint, order_of, parse_shuffle
 from .shards import Pattern, Shard
@@ -35,6 +36,7 @@ def stream(
     decode: str | Callable[[bytes], Any] | None = None,
     cache_bytes: int = CACHE_BYTES,
     check: bool = True,
+    on_damage: str = "fail",
 ) -> Stream:
     """Returns the records of one rank in the order of ``paddlectl dataset shard --policy order`` with
     the same options, as an iterable that torch and paddle accept as an IterableDataset:
@@ -50,6 +52,8 @@ def stream(
     resumes an epoch with any number of ranks and workers: each record comes exactly once. To resume
     with the same numbers, state_dict and load_state_dict work with torchdata's StatefulDataLoader.
 
+    on_damage is "fail", "skip" or "salvage", as for Dataset; the attribute dataset.damage has what was left out.
+
     Memory is bounded by cache_bytes for the decompressed chunks that a shuffle returns to, three
     chunks more, and about 16 MiB of records.
     """
@@ -57,7 +61,7 @@ def stream(
         if rank is not None or world_size is not None:
             raise ValueError("rank and world_size need each other")
         rank, world_size = rank_of(os.environ)
-    dataset = Dataset(pattern, decode, cache_bytes=cache_bytes, check=check)
+    dataset = Dataset(pattern, decode, cache_bytes=cache_bytes, check=check, on_damage=on_damage)
     return _class()(dataset, world_size, rank, seed, epoch, shuffle, equal, cursor, batch_size)
 
 
@@ -258,7 +262,10 @@ class _Chunks:
                 if not plans:
                     return
                 numbers, keys, which, local = plans.popleft()
-                yield numbers, self._views(pool, coming, keys, which, local)
+                out, failure = self._views(pool, coming, keys, which, local)
+                yield numbers[: len(out)], out
+                if failure is not None:
+                    raise failure
         finally:
             pool.shutdown(wait=True, cancel_futures=True)
 
@@ -280,7 +287,10 @@ class _Chunks:
         turn[by_use] = np.arange(len(by_use))
         return numbers, [(k >> 32, k & 0xFFFFFFFF) for k in distinct[by_use].tolist()], turn[which.reshape(-1)], local
 
-    def _views(self, pool: ThreadPoolExecutor, coming: deque[_Key], keys: list[_Key], which: Ints, local: Ints) -> list[memoryview]:
+    def _views(
+        self, pool: ThreadPoolExecutor, coming: deque[_Key], keys: list[_Key], which: Ints, local: Ints
+    ) -> tuple[list[memoryview], RecordIOError | None]:
+        """Returns the records, or those before the first one of a damaged chunk."""
         out: list[memoryview] = [memoryview(b"")] * len(local)
         order = np.argsort(which, kind="stable")
         bounds = np.searchsorted(which[order], np.arange(len(keys) + 1)).tolist()
@@ -288,11 +298,14 @@ class _Chunks:
         dense = len(keys) <= _DENSE
         for i, key in enumerate(keys):
             coming.popleft()
-            data, ends = self._get(pool, key, coming)
+            try:
+                data, ends = self._get(pool, key, coming)
+            except RecordIOError as e:
+                return out[: turns[bounds[i]]], e
             for turn, k in zip(turns[bounds[i] : bounds[i + 1]], numbers[bounds[i] : bounds[i + 1]]):
                 view = data[ends[k] + 4 : ends[k + 1]]
                 out[turn] = view if dense else memoryview(view.tobytes())
-        return out
+        return out, None
 
     def _get(self, pool: ThreadPoolExecutor, key: _Key, coming: deque[_Key]) -> _Loaded:
         loaded = self.kept.get(key)
