@@ -542,6 +542,7 @@ func TestCacheFullOfOpenFiles(t *testing.T) {
 	defer f.Close()
 	for range 3 {
 		readAll(t, f, data)
+		waitIdle(c)
 		c.dirs[0].evict(t.Context())
 	}
 	log.want(t, 1, "open files")

@@ -38,6 +38,7 @@ type dir struct {
 	evicted atomic.Int64  // files
 	crowded atomic.Bool   // nothing more can be evicted
 	kick    chan struct{} // wakes the evictor
+	evictMu sync.Mutex    // held by evict: two at a time would both remove what is too much
 
 	mu      sync.Mutex
 	running *os.File // the lock file, which tells other processes that the directory is used
@@ -168,19 +169,22 @@ func (d *dir) open(sub, key string, size int64, boot bootID) (*disk, error) {
 // begin reports whether the directory takes n more bytes. If so, the caller calls end when they are
 // there.
 func (d *dir) begin(n int64) bool {
-	d.filling.Add(n)
-	if d.usable() && !d.full() {
-		return true
+	for {
+		filling := d.filling.Load()
+		if !d.usable() || d.full(filling+n) {
+			return false
+		}
+		if d.filling.CompareAndSwap(filling, filling+n) {
+			return true
+		}
 	}
-	d.end(n)
-	return false
 }
 
 func (d *dir) end(n int64) { d.filling.Add(-n) }
 
-// full reports whether the bytes that are on their way do not fit, and wakes the evictor before that is so.
-func (d *dir) full() bool {
-	used := d.used.Load() + d.filling.Load()
+// full reports whether filling bytes on their way do not fit, and wakes the evictor before that is so.
+func (d *dir) full(filling int64) bool {
+	used := d.used.Load() + filling
 	if used > d.limit || d.filled.Load() > d.limit/16 {
 		d.wake()
 	}

@@ -46,6 +46,8 @@ func (d *dir) short() bool {
 // evict counts what is in the directory and removes the files that were not used for the longest
 // time, until a sixteenth more than necessary is free. Files that are open in any process stay.
 func (d *dir) evict(ctx context.Context) {
+	d.evictMu.Lock()
+	defer d.evictMu.Unlock()
 	d.filled.Store(0)
 	before := d.used.Load()
 	files, total := d.scan(ctx)
