@@ -31,6 +31,7 @@ type Options struct {
 
 // Times that no option changes.
 const (
+	stopGrace   = 30 * time.Second       // for what the shell of the entry leaves behind after a signal, unless Options.Grace is set
 	leftGrace   = 2 * time.Second        // for processes that the entry leaves behind, to end after SIGTERM
 	killAgain   = 100 * time.Millisecond // between two kills of all processes, which may fork meanwhile
 	killTries   = 100

@@ -9,33 +9,41 @@ import (
 	"syscall"
 )
 
-// signalDescendants sends sig to every process that descends from this one.
-func signalDescendants(sig syscall.Signal) {
+// signalDescendants sends sig to every process that descends from this one, except those of the process
+// group not.
+func signalDescendants(sig syscall.Signal, not int) {
+	all := processes()
 	children := map[int][]int{}
-	for pid, parent := range parents() {
-		children[parent] = append(children[parent], pid)
+	for pid, p := range all {
+		children[p.parent] = append(children[p.parent], pid)
 	}
 	for next := children[os.Getpid()]; len(next) > 0; {
 		pid := next[0]
 		next = append(next[1:], children[pid]...)
-		_ = syscall.Kill(pid, sig) // it may have ended
+		if all[pid].group != not {
+			_ = syscall.Kill(pid, sig) // it may have ended
+		}
 	}
 }
 
-// parents returns the parent of each process.
-func parents() map[int]int {
-	found := map[int]int{}
+type process struct{ parent, group int }
+
+// processes returns all processes by their ID.
+func processes() map[int]process {
+	found := map[int]process{}
 	stats, _ := filepath.Glob("/proc/[0-9]*/stat")
 	for _, name := range stats {
 		data, err := os.ReadFile(name)
 		if err != nil {
 			continue
 		}
-		// PID (NAME) STATE PARENT ..., and NAME may contain anything.
+		// PID (NAME) STATE PARENT GROUP ..., and NAME may contain anything.
 		fields := bytes.Fields(data[bytes.LastIndexByte(data, ')')+1:])
 		pid, _ := strconv.Atoi(filepath.Base(filepath.Dir(name)))
-		if len(fields) > 1 {
-			found[pid], _ = strconv.Atoi(string(fields[1]))
+		if len(fields) > 2 {
+			parent, _ := strconv.Atoi(string(fields[1]))
+			group, _ := strconv.Atoi(string(fields[2]))
+			found[pid] = process{parent, group}
 		}
 	}
 	return found

@@ -156,7 +156,7 @@ func wait(opts Options, pid int, signals <-chan os.Signal, exit *job.Exit) (stat
 	for tries := 0; ; {
 		select {
 		case s := <-signals:
-			if s := s.(syscall.Signal); ended != nil {
+			if s := s.(syscall.Signal); ended != nil || exit.Stopped {
 				_ = syscall.Kill(-pid, s) // it may just have ended
 				if (s == syscall.SIGTERM || s == syscall.SIGINT) && !exit.Stopped {
 					exit.Stopped = true
@@ -167,14 +167,22 @@ func wait(opts Options, pid int, signals <-chan os.Signal, exit *job.Exit) (stat
 			}
 		case status = <-ended:
 			ended = nil
-			signalDescendants(syscall.SIGTERM)
+			if exit.Stopped {
+				// The shell has ended first. The program has the signal, too, and may be saving its state.
+				signalDescendants(syscall.SIGTERM, pid)
+				if kill == nil {
+					kill = time.After(stopGrace)
+				}
+				continue
+			}
+			signalDescendants(syscall.SIGTERM, 0)
 			kill = time.After(leftGrace)
 		case <-kill:
 			if tries++; tries > killTries {
 				exit.Reason = "processes of the entry cannot be killed"
 				return status
 			}
-			signalDescendants(syscall.SIGKILL)
+			signalDescendants(syscall.SIGKILL, 0)
 			kill = time.After(killAgain)
 		case <-all:
 			select {

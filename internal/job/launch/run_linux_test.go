@@ -284,3 +284,15 @@ func TestFullDiskAtTheEnd(t *testing.T) {
 		t.Errorf("%+v", exit)
 	}
 }
+
+// TestStopBelowShell: a program that is a child of the entry's shell has time to save its state after
+// SIGTERM, although the shell ends at once. It gets the signal once.
+func TestStopBelowShell(t *testing.T) {
+	l := begin(t, `sh -c 'trap "echo asked; sleep 0.5; echo saved; exit 0" TERM; echo up; while :; do sleep 0.01; done'; true`, nil)
+	l.has(t, "up")
+	l.Process.Signal(syscall.SIGTERM)
+	exit := l.end(t)
+	if got := strings.Join(l.lines(t, job.Stdout), " "); got != "up asked saved" || !exit.Stopped {
+		t.Errorf("%q, %+v", got, exit)
+	}
+}
