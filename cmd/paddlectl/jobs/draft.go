@@ -139,7 +139,7 @@ func setEnv(d *draft, text string) error {
 func addInput(d *draft, text string) error {
 	p, err := pfs.CleanPath(text)
 	if err != nil {
-		return fmt.Errorf("%q is not a path on the service: /pfs/DC/home/USER/...", text)
+		return fmt.Errorf("%q is not a path on the service, such as /pfs/DC/home/USER/data", text)
 	}
 	d.spec.Inputs = append(d.spec.Inputs, p)
 	return nil

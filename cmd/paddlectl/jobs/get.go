@@ -421,6 +421,9 @@ func (s *session) outputs(ctx context.Context, o *getOptions, name string) error
 		if err != nil {
 			return err
 		}
+		if !committed && n == attempts[len(attempts)-1] {
+			worse(cliio.Partly)
+		}
 		runs, err := output.Runs(ctx, s.fs, dir)
 		if err != nil {
 			return err
@@ -446,8 +449,13 @@ func (s *session) outputs(ctx context.Context, o *getOptions, name string) error
 				s.Message("%s/%s: %s", run, p.Path, p.Reason)
 			}
 			why := strings.Join(r.Reasons, "; ")
-			if r.Wrong > 0 {
+			switch {
+			case r.Wrong > 0:
 				why = fmt.Sprintf("%d files are not as the manifest says", r.Wrong)
+			case why == "" && r.LeftOut > 0:
+				why = fmt.Sprintf("%d left out; %s names them", r.LeftOut, output.Manifest)
+			case why == "" && r.Exit != nil:
+				why = r.Exit.Reason
 			}
 			rows = append(rows, []string{
 				strconv.Itoa(n), yes(committed), strings.TrimPrefix(string(run), string(dir)+"/"), orDash(r.Marker), strconv.FormatInt(r.Files, 10),

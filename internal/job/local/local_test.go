@@ -502,7 +502,7 @@ func TestFullDisk(t *testing.T) {
 	if err := syscall.Mount("none", b.opts.Dir, "tmpfs", 0, "size=4m"); err != nil {
 		t.Skipf("a small file system cannot be mounted: %v", err)
 	}
-	t.Cleanup(func() { syscall.Unmount(b.opts.Dir, syscall.MNT_DETACH) })
+	t.Cleanup(func() { b.clean(); syscall.Unmount(b.opts.Dir, syscall.MNT_DETACH) })
 	s := spec(1, 0, `cat /dev/zero >$PFS_OUTPUT/big; exit 3`)
 	b.submit(s)
 	if r := b.end(s); r.State != job.Failed || r.Workers[0].ExitCode == nil || *r.Workers[0].ExitCode != 3 {

@@ -92,7 +92,6 @@ type verifier struct {
 
 	mu     sync.Mutex
 	report *Report
-	failed error
 }
 
 // wrong notes a problem.

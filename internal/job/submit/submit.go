@@ -93,7 +93,6 @@ func (s *Submission) checkRemote(ctx context.Context, what string, p pfs.Path, i
 
 // checkFree returns an error if the name is in use.
 func (s *Submission) checkFree(ctx context.Context) error {
-	const op = "submit.check"
 	name := s.Spec.Name
 	r, err := job.ReadRecord(ctx, s.FS, s.Spec.Datacenter, s.Spec.User, name)
 	if err == nil {
