@@ -1,6 +1,9 @@
+import multiprocessing
 import os
 import pickle
 import random
+import signal
+import time
 from typing import Any
 from unittest import mock
 
@@ -15,6 +18,14 @@ TOTAL = 87
 
 def in_worker(worker: int, workers: int) -> Any:
     return mock.patch.object(streaming, "_worker", lambda: (worker, workers))
+
+
+def deliver(records: streaming.Stream, pipe: Any) -> None:
+    for record in records:
+        pipe.send(record["id"])
+        if records.dataset[0]["id"]:
+            raise AssertionError
+    time.sleep(0 if records._walk.rank else 600)  # rank 0 is killed
 
 
 class Stream(InDirectory):
@@ -73,6 +84,27 @@ class Stream(InDirectory):
                     self.assertEqual({s.cursor_after(steps) for s in streams}, {cursor})
                 self.assertEqual(sorted(seen), list(range(TOTAL)))
                 self.assertEqual(cursor, TOTAL)
+
+    def test_killed_worker(self) -> None:
+        """A worker that is killed in the middle of an epoch disturbs no other, and what it has not delivered comes exactly once."""
+        context = multiprocessing.get_context("fork")
+        for shuffle in ("none", "global", "block:2"):
+            streams = [self.stream(2, rank, seed=2, shuffle=shuffle) for rank in range(2)]
+            for s in streams:
+                s.dataset[0], next(iter(s))  # files and threads of the parent
+            pipes = [context.Pipe(False) for _ in streams]
+            workers = [context.Process(target=deliver, args=(s, w)) for s, (_, w) in zip(streams, pipes)]
+            for worker in workers:
+                worker.start()
+            seen = [pipes[r][0].recv() for _ in range(11) for r in range(2)]
+            workers[0].kill()
+            workers[0].join()
+            self.assertEqual(workers[0].exitcode, -signal.SIGKILL)
+            seen += [pipes[1][0].recv() for _ in range(len(streams[1]) - 11)]
+            workers[1].join()
+            self.assertEqual(workers[1].exitcode, 0)
+            again = self.stream(2, 0, seed=2, shuffle=shuffle, cursor=streams[0].cursor_after(11))
+            self.assertEqual(sorted(seen + ids(again)), list(range(TOTAL)))
 
     def test_state(self) -> None:
         for at in (0, 1, 13, 43):

@@ -98,10 +98,12 @@ def table(dataset: Dataset) -> pa.Table:
     columns = [(c["name"], Type(c["type"])) for c in dataset.columns if c["type"] != "skip"]
     if not columns or any(c.get("label") for c in dataset.columns):
         values = list(dataset)
-        return pa.Table.from_pylist(values) if values and all(isinstance(v, dict) for v in values) else pa.table({"value": values})
+        maps = bool(values) and all(isinstance(v, dict) for v in values)
+        return pa.table({name: _array([v.get(name) for v in values]) for name in values[0]} if maps else {"value": _array(values)})
     schema = pa.schema([(name or "column%d" % i if len(columns) > 1 else name or "value", type_of(t)) for i, (name, t) in enumerate(columns)])
     fixes = [_optional(t, dataset.payload) for _, t in columns]
-    decoder, batches = Decoder(None, dataset.payload, []), []
+    decoder = Decoder(None, dataset.payload, [])
+    batches: list[list[pa.Array]] = []
     whole = Stream(dataset, 1, 0)
     rows: list[Any] = []
     for _, records in whole._reading(whole._groups(0, 0, 1)):
@@ -110,13 +112,25 @@ def table(dataset: Dataset) -> pa.Table:
             batches.append(_batch(rows, columns, fixes, schema))
             rows = []
     batches.append(_batch(rows, columns, fixes, schema))
-    return pa.Table.from_batches(batches, schema)
+    for i, of_field in enumerate(zip(*batches)):
+        schema = schema.set(i, schema.field(i).with_type(next((a.type for a in of_field if a.type != schema.field(i).type), schema.field(i).type)))
+    return pa.table([pa.chunked_array([a.cast(f.type) for a in arrays], f.type) for f, arrays in zip(schema, zip(*batches))], schema=schema)
 
 
-def _batch(rows: list[Any], columns: list[tuple[str, Type]], fixes: list[Fix], schema: pa.Schema) -> pa.RecordBatch:
+def _array(values: list[Any], kind: pa.DataType | None = None) -> pa.Array:
+    """Numbers above 2**63, which the type int of a manifest and inference do not provide for, are uint64."""
+    try:
+        return pa.array(values, kind)
+    except OverflowError:
+        if kind not in (None, pa.int64()):
+            raise
+        return pa.array(values, pa.uint64())
+
+
+def _batch(rows: list[Any], columns: list[tuple[str, Type]], fixes: list[Fix], schema: pa.Schema) -> list[pa.Array]:
     arrays = []
     for i, ((name, _), fix) in enumerate(zip(columns, fixes)):
         key: Any = name if name else i
         values = rows if not name and len(columns) == 1 else [row.get(key) if name else row[key] for row in rows]
-        arrays.append(pa.array([fix(v) for v in values], schema.field(i).type))
-    return pa.RecordBatch.from_arrays(arrays, schema=schema)
+        arrays.append(_array([fix(v) for v in values], schema.field(i).type))
+    return arrays
