@@ -65,7 +65,11 @@ func TestLoader(t *testing.T) {
 func TestFrameworks(t *testing.T) {
 	testbed.Long(t)
 	open(t, ".", "../docs")
-	python(t, []string{"RECORDIO_PADDLE=1"}, venv(t, "frameworks"), "-m", "unittest", "loader_tests.test_frameworks")
+	for list, framework := range map[string]string{"frameworks": "PaddlePaddle", "torch": "PyTorch"} {
+		t.Run(framework, func(t *testing.T) {
+			python(t, []string{"RECORDIO_FRAMEWORK=" + framework}, venv(t, list), "-m", "unittest", "loader_tests.test_frameworks.SlowFrameworks")
+		})
+	}
 }
 
 // TestLint checks types and style.

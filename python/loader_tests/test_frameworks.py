@@ -16,7 +16,7 @@ from .files import InDirectory
 
 PAGE = Path(__file__).parents[2] / "docs" / "python.md"
 FAST = ("numpy", "pandas and pyarrow", "Grain")
-SLOW = ("PaddlePaddle",)
+SLOW = ("PaddlePaddle", "PyTorch")
 
 
 def examples() -> dict[str, str]:
@@ -54,9 +54,7 @@ class Frameworks(WithExamples):
                 self.run_example(name)
 
 
-@unittest.skipUnless(os.environ.get("RECORDIO_PADDLE"), "the long tests have PaddlePaddle")
+@unittest.skipUnless(os.environ.get("RECORDIO_FRAMEWORK"), "the long tests have PaddlePaddle and PyTorch")
 class SlowFrameworks(WithExamples):
     def test_slow(self) -> None:
-        for name in SLOW:
-            with self.subTest(name):
-                self.run_example(name)
+        self.run_example(os.environ["RECORDIO_FRAMEWORK"])
