@@ -127,6 +127,17 @@ class Dataset(InDirectory):
         self.assertEqual(shard.index.first.tolist(), [0, 3, 5])
         self.assertEqual([p.name for p in directory.glob("*.tmp")], [])
 
+    def test_damaged_before_it_is_indexed(self) -> None:
+        """An index is made only of a file whose checksums are right."""
+        directory = self.dataset(COUNTS)
+        shard = directory / "t-00000-of-00004"
+        data = bytearray(shard.read_bytes())
+        data[-1] ^= 1
+        shard.write_bytes(data)
+        with self.assertRaisesRegex(recordio.RecordIOError, "t-00000-of-00004: chunk .*, offset .* checksum"):
+            recordio.Dataset(directory)[0]
+        self.assertFalse((directory / ".t-00000-of-00004.idx").exists())
+
     @needs_written
     def test_compressors_and_indexes(self) -> None:
         """Every record of the files of the Go writer, in order and at random; and the same index."""

@@ -147,9 +147,13 @@ def build(read: Read, size: int) -> bytes:
     end = 0
     for chunk in table.chunks:
         stored = memoryview(read(chunk.offset, chunk.offset + chunk.size))[HEADER.size :]
-        data = decompress(chunk.compressor, stored, verify=True)
-        ends = record_ends(data, chunk.records)
-        blocks = blocks_of(chunk.compressor, stored)
+        try:
+            check_crc(stored, chunk.crc)
+            data = decompress(chunk.compressor, stored, verify=True)
+            ends = record_ends(data, chunk.records)
+            blocks = blocks_of(chunk.compressor, stored)
+        except RecordIOError as e:
+            raise type(e)("chunk %d, offset %d: %s" % (chunk.number, chunk.offset, e))
         out.append(encode_chunk(chunk, end, ends, blocks))
         end = chunk.offset + chunk.size
     text = b"".join(out)
