@@ -51,6 +51,9 @@ func TestPods(t *testing.T) {
 			}
 		}
 	})
+	t.Run("Sidecar", func(t *testing.T) {
+		p.train(t, "sidecar-example.yaml", "privileged", func() {})
+	})
 	t.Run("Plugin", func(t *testing.T) {
 		p.apply(t, "csi.yaml", "")
 		t.Cleanup(func() { p.remove(t, "csi.yaml", "") })
@@ -61,10 +64,7 @@ func TestPods(t *testing.T) {
 				k.Kubectl(t, "", "-n", "pfs-system", "rollout", "status", "ds/pfs-csi", "--timeout=3m")
 			})
 		})
-		t.Run("Jobs", func(t *testing.T) { testJobs(t, p) })
-	})
-	t.Run("Sidecar", func(t *testing.T) {
-		p.train(t, "sidecar-example.yaml", "privileged", func() {})
+		t.Run("Jobs", func(t *testing.T) { testJobs(t, p) }) // the last: it ends the service
 	})
 }
 

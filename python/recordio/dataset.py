@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+import threading
 from collections import OrderedDict
 from typing import TYPE_CHECKING, Any, Callable, Iterator, Sequence, overload
 
@@ -133,9 +134,10 @@ def _again(
 
 
 class _Blocks:
-    """A cache of decompressed blocks."""
+    """A cache of decompressed blocks, which threads may share."""
 
     def __init__(self, shards: list[Shard], most: int) -> None:
+        self.lock = threading.Lock()  # guards bytes and kept
         self.shards, self.most, self.bytes = shards, most, 0
         self.kept: OrderedDict[int, memoryview] = OrderedDict()
 
@@ -171,19 +173,23 @@ class _Blocks:
         """Returns blocks from the cache, and reads the others."""
         out: dict[int, memoryview] = {}
         missing: dict[int, None] = {}
-        for key in keys:
-            data = self.kept.get(key)
-            if data is None:
-                missing[key] = None
-            else:
-                out[key] = data
-                self.kept.move_to_end(key)
+        with self.lock:
+            for key in keys:
+                data = self.kept.get(key)
+                if data is None:
+                    missing[key] = None
+                else:
+                    out[key] = data
+                    self.kept.move_to_end(key)
         fetched = self._fetch([(key >> _BLOCK_BITS, key & (1 << _BLOCK_BITS) - 1) for key in missing])
-        for key, data in zip(missing, fetched):
-            out[key] = self.kept[key] = data
-            self.bytes += len(data)
-        while self.bytes > self.most and self.kept:
-            self.bytes -= len(self.kept.popitem(last=False)[1])
+        with self.lock:
+            for key, data in zip(missing, fetched):
+                out[key] = data
+                if key not in self.kept:
+                    self.kept[key] = data
+                    self.bytes += len(data)
+            while self.bytes > self.most and self.kept:
+                self.bytes -= len(self.kept.popitem(last=False)[1])
         return out
 
     def _fetch(self, keys: list[tuple[int, int]]) -> list[memoryview]:

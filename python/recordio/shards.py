@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import posixpath
+import threading
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Sequence
@@ -41,39 +42,45 @@ class Shard:
 
     @property
     def chunks(self) -> Chunks:
-        if self._chunks is None:
+        found = self._chunks
+        if found is None:
             try:
-                self._chunks = self._load_chunks()
+                found = self._load_chunks()
             except RecordIOError as e:
                 raise self.error(e)
-            if self.stated and int(self._chunks.first[-1]) != self.stated["records"]:
-                raise self.error("the file has %d records, and the manifest states %d" % (self._chunks.first[-1], self.stated["records"]))
-        return self._chunks
+            if self.stated and int(found.first[-1]) != self.stated["records"]:
+                raise self.error("the file has %d records, and the manifest states %d" % (found.first[-1], self.stated["records"]))
+            self._chunks = found
+        return found
 
     def _load_chunks(self) -> Chunks:
         size = self.storage.size(self.path)
         if self.stated and size != self.stated["bytes"]:
             raise RecordIOError("the file has %d bytes, and the manifest states %d" % (size, self.stated["bytes"]))
         if not isinstance(self.storage, Local):  # each header costs a request
-            self._index = self._stored_index(size)
-        return self._index or index.walk_headers(self._read, size, self.stated["records"] if self.stated else 0)
+            self._index = found = self._stored_index(size)
+            if found:
+                return found
+        return index.walk_headers(self._read, size, self.stated["records"] if self.stated else 0)
 
     @property
     def index(self) -> Index:
         """The index beside the file. If there is none, it is made and, if possible, stored there."""
-        if self._index is None:
+        found = self._index  # threads may make it at the same time
+        if found is None:
             size = self.chunks.size
-            self._index = self._stored_index(size)
-            if self._index is None:
+            found = self._stored_index(size)
+            if found is None:
                 try:
                     text = index.build(self._read, size)
                 except RecordIOError as e:
                     raise self.error(e)
-                self._index = index.parse(text, size)
+                found = index.parse(text, size)
                 self._keep(text)
-            if [c.crc for c in self._index.chunks] != [c.crc for c in self.chunks.chunks]:
+            if [c.crc for c in found.chunks] != [c.crc for c in self.chunks.chunks]:
                 raise self.error("its index %s is of another file: remove it" % index.name_of(self.path))
-        return self._index
+            self._index = found
+        return found
 
     def _stored_index(self, size: int) -> Index | None:
         try:
@@ -85,7 +92,7 @@ class Shard:
         """Stores the index for the next time. Where that is not possible, it is made again."""
         if not isinstance(self.storage, Local):
             return
-        temporary = "%s.%d.tmp" % (index.name_of(self.path), os.getpid())
+        temporary = "%s.%d-%d.tmp" % (index.name_of(self.path), os.getpid(), threading.get_ident())
         try:
             with open(temporary, "wb") as f:
                 f.write(text)
