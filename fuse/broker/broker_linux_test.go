@@ -722,7 +722,14 @@ func TestEnd(t *testing.T) {
 	}
 }
 
-func kill(t *testing.T, m *mounted) { must(t, syscall.Kill(m.status(t).ServerPID, syscall.SIGKILL)) }
+// kill kills the server, and waits for its end: until then it may answer.
+func kill(t *testing.T, m *mounted) {
+	pid := m.status(t).ServerPID
+	must(t, syscall.Kill(pid, syscall.SIGKILL))
+	for end := time.Now().Add(10 * time.Second); syscall.Kill(pid, 0) == nil && time.Now().Before(end); {
+		time.Sleep(time.Millisecond)
+	}
+}
 
 // underLoad replaces the server n times, and checks that no program has an error.
 func underLoad(t *testing.T, store string, s settings, n int, replace func(t *testing.T, m *mounted)) {
