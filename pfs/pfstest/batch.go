@@ -211,6 +211,7 @@ var batchPromises = []promise{
 	}},
 	{says: "ReadRanges returns an error for each range that it cannot read", check: func(e *env) {
 		MustMkdir(e, e.fs, "/d")
+		WriteFile(e, e.fs, "/d/f", nil) // an object store has no empty directory
 		WriteFile(e, e.fs, "/f", []byte("abc"))
 		WriteFile(e, e.fs, "/gone", []byte("abc"))
 		before, gone := MustStat(e, e.fs, "/f").Version, MustStat(e, e.fs, "/gone").Version
