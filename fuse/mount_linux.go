@@ -176,7 +176,7 @@ func (m *Mounted) Close() error {
 // patience is how long a mount may take to answer or to end.
 const patience = 5 * time.Second
 
-// endWait is how long the processes of a mount may take to end: what is staged is uploaded.
+// endWait bounds the time for the processes of a mount to end. They upload staged files first.
 const endWait = 30 * time.Second
 
 // kindOf classifies an error of the system.

@@ -48,7 +48,7 @@ func (n *node) kind() fs.FileMode { return n.bits & fs.ModeType }
 
 func (n *node) hasID() bool { return n.bits&inoIsID != 0 }
 
-// asDir returns what is known of the directory n, nil if it is none.
+// asDir returns the directory part of n, or nil if n is not a directory.
 func (n *node) asDir() *dirState {
 	if n.extra == nil {
 		return nil
@@ -294,7 +294,7 @@ func (t *tree) child(dir *node, base string) *node {
 	return t.more[link{dir, base}]
 }
 
-// addName gives n one more name. What else has this name is lost.
+// addName gives n one more name. Another node with this name loses it.
 func (t *tree) addName(n *node, l link) {
 	if t.child(l.parent, l.base) != nil {
 		t.takeName(l)

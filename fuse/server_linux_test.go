@@ -865,7 +865,7 @@ func TestKernelWithoutPassthrough(t *testing.T) {
 	}
 }
 
-// TestWrongSizes reads files of which the store gives a wrong size: what is there, or an error.
+// TestWrongSizes reads files whose size the store states wrongly. A read returns the content that exists, or an error.
 func TestWrongSizes(t *testing.T) {
 	mem, want := memfs.New(memfs.Options{}), pfstest.Pattern(1, 10_000)
 	sizes := map[string]int64{"smaller": 5000, "empty": 0, "larger": 20_000, "huge": 1 << 40}

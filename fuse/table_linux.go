@@ -106,7 +106,7 @@ func (t *nameTable) add(n *node) {
 func (t *nameTable) remove(n *node) {
 	hole := t.find(n.name.parent, n.name.base)
 	for i := t.next(hole); t.slots[i] != nil; i = t.next(i) {
-		// What begins at the hole or before it moves there, or else it would not be found.
+		// An entry whose home is at or before the hole moves into the hole. Otherwise a search would stop there.
 		name := t.slots[i].name
 		if home := t.home(name.parent, name.base); (i-home)&(len(t.slots)-1) >= (i-hole)&(len(t.slots)-1) {
 			t.slots[hole] = t.slots[i]

@@ -73,7 +73,7 @@ func described(name, help string, labels ...string) *prometheus.Desc {
 	return prometheus.NewDesc("pfs_mount_"+name, help, labels, nil)
 }
 
-// pendingMetrics are the figures of what is not on the store yet.
+// pendingMetrics count the files and bytes that the store does not have yet.
 type pendingMetrics func() mounting.Pending
 
 var (

@@ -77,7 +77,7 @@ type uploading struct {
 	failed bool
 }
 
-// uploadedRun is what became of one run of the rank.
+// uploadedRun is the result of one run of the rank.
 type uploadedRun struct {
 	Restart int `json:"restart"`
 	*job.Uploaded

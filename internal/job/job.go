@@ -10,7 +10,7 @@ import (
 	"github.com/paddlecloud/pfs/pfs"
 )
 
-// Spec is what a user asks for. It has no default values: whoever makes a Spec sets every field that
+// Spec describes a job to run. It has no default values: the caller sets every field that
 // is not documented as optional.
 type Spec struct {
 	ID         string `json:"id"`   // of the submission: pfs.NewID. A repeated request is recognized by it
@@ -77,7 +77,7 @@ const (
 // Ended reports whether s is final.
 func (s State) Ended() bool { return s == Succeeded || s == Failed || s == Killed }
 
-// Record is what became of a job. The store keeps it after the engine has forgotten the job.
+// Record is the state of a job. The store keeps it after the engine has forgotten the job.
 type Record struct {
 	Spec      Spec      `json:"spec"`
 	Engine    string    `json:"engine"`

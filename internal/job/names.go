@@ -33,7 +33,7 @@ func isAlnum(r rune) bool {
 	return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9'
 }
 
-// Slug returns the lower-case letters and digits of s, with '-' for what is between them, in at most
+// Slug returns the lower-case letters and digits of s, with '-' for other characters between them, in at most
 // limit bytes. It begins with a letter, as the names of Kubernetes services do.
 func Slug(s string, limit int) string {
 	var b strings.Builder

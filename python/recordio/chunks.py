@@ -125,7 +125,8 @@ def decompressed(stored, compressor):
     if compressor == SNAPPY:
         return snappy.decode_stream(stored, MAX_CHUNK)
     if compressor == GZIP:
-        return _gunzip(stored)
+        # A truncated member gives the bytes that it has; the lengths of the records then show the damage.
+        return b"".join(part for _, part, _ in gzip_members(stored))
     raise UnknownCompressorError(
         "compressor %s is not supported without the extra [fast]: install paddle-recordio[fast], "
         "or rewrite the file with none, snappy or gzip (paddlectl recordio recompress)" % compressor_name(compressor)
@@ -146,10 +147,9 @@ def _fast():
 _CODECS = []
 
 
-def _gunzip(data):
-    """Decompresses the gzip members in data. A truncated member gives the bytes that it has;
-    the lengths of the records then show the damage."""
-    parts, room = [], MAX_CHUNK
+def gzip_members(data):
+    """Yields the stored size and the data of each gzip member in data, and whether the member is complete."""
+    room = MAX_CHUNK
     while data:
         member = zlib.decompressobj(16 + zlib.MAX_WBITS)
         try:
@@ -159,9 +159,8 @@ def _gunzip(data):
         room -= len(part)
         if room < 0:
             raise RecordIOError("a chunk of more than %d bytes" % MAX_CHUNK)
-        parts.append(part)
+        yield len(data) - len(member.unused_data), part, member.eof
         data = member.unused_data
-    return b"".join(parts)
 
 
 def _records(payload, count):

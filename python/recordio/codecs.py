@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import zlib
 from typing import Iterator
 
 import cramjam
@@ -10,6 +9,7 @@ import google_crc32c
 import numpy as np
 import numpy.typing as npt
 
+from . import chunks
 from .chunks import GZIP, MAX_CHUNK, NONE, SNAPPY, ZSTD, compressor_name
 from .errors import RecordIOError, UnknownCompressorError
 
@@ -152,17 +152,7 @@ def _unzstd(stored: memoryview) -> memoryview:
 
 def gzip_members(stored: memoryview) -> Iterator[tuple[int, bytes]]:
     """Yields the stored size and the data of each gzip member."""
-    room, rest = MAX_CHUNK, bytes(stored)
-    while rest:
-        member = zlib.decompressobj(16 + zlib.MAX_WBITS)
-        try:
-            part = member.decompress(rest, room + 1)
-        except zlib.error as e:
-            raise RecordIOError("gzip: %s" % e)
-        room -= len(part)
-        if room < 0:
-            raise RecordIOError("a chunk of more than %d bytes" % MAX_CHUNK)
-        if not member.eof:
+    for size, part, complete in chunks.gzip_members(bytes(stored)):
+        if not complete:
             raise RecordIOError("gzip: the data is cut off")
-        yield len(rest) - len(member.unused_data), part
-        rest = member.unused_data
+        yield size, part

@@ -116,8 +116,8 @@ type Service struct {
 }
 
 // Tree returns the tree of the service s that has the path p, the address of that service, and the account
-// whose files it shows. A token of another account that is put into s.TokenFile later is refused: what is cached
-// and staged belongs to the first account.
+// that owns the files. A token of another account in s.TokenFile is refused later, because cached
+// and staged files belong to the first account.
 func (r *remotes) Tree(ctx context.Context, p pfs.Path, s Service) (fsys pfs.FileSystem, endpoint, user string, err error) {
 	e := config.Entry{Fingerprint: s.Fingerprint}
 	if s.Endpoint == "" {

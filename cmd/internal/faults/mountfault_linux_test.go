@@ -240,8 +240,8 @@ func TestMountOutOfMemory(t *testing.T) {
 	}
 }
 
-// TestMountKilled kills the server of a mount again and again while a program saves files. What it has saved is there. Only
-// over HDFS may a file fail that is being written.
+// TestMountKilled kills the server of a mount repeatedly while a program saves files. Saved files are there. A save that is
+// in progress may fail over HDFS only.
 func TestMountKilled(t *testing.T) {
 	needMount(t)
 	kills := 20

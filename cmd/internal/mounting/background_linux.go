@@ -290,7 +290,7 @@ const (
 )
 
 // boundLog keeps the file name short, to which log and other processes append: it is moved to name.old, which is
-// replaced. The processes go on with the same file, so its content is copied.
+// replaced. Its content is copied, because other processes keep the file open.
 func boundLog(ctx context.Context, log *os.File, name string) {
 	for tick := time.Tick(logCheck); ; {
 		select {

@@ -21,7 +21,7 @@ const (
 	discardCommand = "discard"
 )
 
-// Pending is what is written through a mount and not on the store yet.
+// Pending counts the files and bytes written through a mount that the store does not have yet.
 type Pending struct {
 	Files int           `json:"files"`
 	Bytes int64         `json:"bytes"`

@@ -74,7 +74,7 @@ func text(to func(d *draft) *string) func(*draft, string) error {
 	}
 }
 
-// parsed returns the setter of what parse returns.
+// parsed returns a setter that parses the value.
 func parsed[V any](to func(d *draft) *V, parse func(string) (V, error)) func(*draft, string) error {
 	return func(d *draft, text string) (err error) {
 		*to(d), err = parse(text)

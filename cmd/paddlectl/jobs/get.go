@@ -384,7 +384,7 @@ type outputJSON struct {
 	*output.Report
 }
 
-// outputs shows the outputs of a job, also of one whose record was deleted.
+// outputs prints the outputs of a job. The record of the job need not exist.
 func (s *session) outputs(ctx context.Context, o *getOptions, name string) error {
 	if reason := job.CheckName(name); reason != "" {
 		return cliargs.Usagef("the name %q: %s", name, reason)
@@ -481,7 +481,7 @@ func yes(b bool) string {
 	return "no"
 }
 
-// attempts returns the numbers of the attempts of which the store has something, sorted.
+// attempts returns the numbers of the attempts that have files at the store, sorted.
 func (s *session) attempts(ctx context.Context, name string) (list []int, err error) {
 	for e, err := range pfs.Entries(ctx, s.fs, job.Dir(s.dc, s.user, name).Join("attempts"), nil) {
 		if errors.Is(err, pfs.NotExist) {

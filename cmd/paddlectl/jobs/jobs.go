@@ -89,7 +89,7 @@ func (s *session) ownName(p pfs.Path) pfs.Path {
 	return p
 }
 
-// job returns the record of a job: that of the engine, or else that of the store. known is true if the
+// job returns the record of a job, from the engine or, failing that, from the store. known is true if the
 // engine has it.
 func (s *session) job(ctx context.Context, name string) (r *job.Record, known bool, err error) {
 	if reason := job.CheckName(name); reason != "" {

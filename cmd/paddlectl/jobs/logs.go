@@ -156,7 +156,7 @@ func (l *logs) begun(ctx context.Context, name string) (err error) {
 	return nil
 }
 
-// choose sets the workers whose logs are wanted.
+// choose selects the workers to print logs of.
 func (l *logs) choose(ctx context.Context) error {
 	spec := &l.rec.Spec
 	var all []string
@@ -182,8 +182,8 @@ func (l *logs) choose(ctx context.Context) error {
 	return nil
 }
 
-// merged prints what the store has, and behind it what only the engine has: worker by worker, or with
-// --follow that of all workers at the same time.
+// merged prints the lines of the store, then those that only the engine has: worker by worker, or with
+// --follow those of all workers at the same time.
 func (l *logs) merged(ctx context.Context) error {
 	opts := job.LogOptions{Attempt: l.attempt, Lines: l.o.lines, Since: l.o.since.time, Follow: l.o.follow}
 	if l.o.follow {

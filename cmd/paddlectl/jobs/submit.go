@@ -232,7 +232,7 @@ func printPlan(a *app.App, plan []json.RawMessage, format string) error {
 	return nil
 }
 
-// blockStyle makes YAML as people write it from what was JSON.
+// blockStyle converts YAML parsed from JSON to block style.
 func blockStyle(n *yaml.Node) {
 	n.Style = 0
 	if n.Kind == yaml.ScalarNode && n.Tag == "!!str" {

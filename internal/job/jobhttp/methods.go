@@ -19,7 +19,7 @@ type NamedEngine struct {
 	job.Engine
 }
 
-// Method serves the requests of a user. tree is what the user sees.
+// Method serves the requests of a user. tree is the user's view of the namespace.
 type Method func(ctx context.Context, user string, tree pfs.FileSystem, request []byte, w io.Writer) error
 
 // Methods returns the methods of the protocol by name.
@@ -102,7 +102,7 @@ func result[V any](c *call, v V, err error) error {
 	return reply(c.w, v)
 }
 
-// table has what each method does.
+// table maps the methods to their implementations.
 var table = map[string]func(ctx context.Context, c *call) error{
 	methodPlan: func(ctx context.Context, c *call) error {
 		if err := c.checkSpec(); err != nil {

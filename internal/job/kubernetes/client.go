@@ -84,47 +84,54 @@ type (
 	statefulSets = gentype.ClientWithList[*appsv1.StatefulSet, *appsv1.StatefulSetList]
 )
 
-func clientOf[T object, L runtime.Object](c *client, name string, rest rest.Interface, ns string, one func() T, list func() L) *gentype.ClientWithList[T, L] {
-	return gentype.NewClientWithList(name, rest, c.params, ns, one, list)
+// clientOf returns the client of one kind of object, O, with the lists L.
+func clientOf[O, L any, T interface {
+	*O
+	object
+}, TL interface {
+	*L
+	runtime.Object
+}](c *client, name string, rest rest.Interface, ns string) *gentype.ClientWithList[T, TL] {
+	return gentype.NewClientWithList(name, rest, c.params, ns, func() T { return new(O) }, func() TL { return new(L) })
 }
 
 func (c *client) namespaces() *namespaces {
-	return clientOf(c, "namespaces", c.core, "", func() *corev1.Namespace { return &corev1.Namespace{} }, func() *corev1.NamespaceList { return &corev1.NamespaceList{} })
+	return clientOf[corev1.Namespace, corev1.NamespaceList](c, "namespaces", c.core, "")
 }
 
 func (c *client) configMaps(ns string) *configMaps {
-	return clientOf(c, "configmaps", c.core, ns, func() *corev1.ConfigMap { return &corev1.ConfigMap{} }, func() *corev1.ConfigMapList { return &corev1.ConfigMapList{} })
+	return clientOf[corev1.ConfigMap, corev1.ConfigMapList](c, "configmaps", c.core, ns)
 }
 
 func (c *client) secrets(ns string) *secrets {
-	return clientOf(c, "secrets", c.core, ns, func() *corev1.Secret { return &corev1.Secret{} }, func() *corev1.SecretList { return &corev1.SecretList{} })
+	return clientOf[corev1.Secret, corev1.SecretList](c, "secrets", c.core, ns)
 }
 
 func (c *client) services(ns string) *services {
-	return clientOf(c, "services", c.core, ns, func() *corev1.Service { return &corev1.Service{} }, func() *corev1.ServiceList { return &corev1.ServiceList{} })
+	return clientOf[corev1.Service, corev1.ServiceList](c, "services", c.core, ns)
 }
 
 func (c *client) pods(ns string) *pods {
-	return clientOf(c, "pods", c.core, ns, func() *corev1.Pod { return &corev1.Pod{} }, func() *corev1.PodList { return &corev1.PodList{} })
+	return clientOf[corev1.Pod, corev1.PodList](c, "pods", c.core, ns)
 }
 
 func (c *client) events(ns string) *events {
-	return clientOf(c, "events", c.core, ns, func() *corev1.Event { return &corev1.Event{} }, func() *corev1.EventList { return &corev1.EventList{} })
+	return clientOf[corev1.Event, corev1.EventList](c, "events", c.core, ns)
 }
 
 func (c *client) quotas(ns string) *quotas {
-	return clientOf(c, "resourcequotas", c.core, ns, func() *corev1.ResourceQuota { return &corev1.ResourceQuota{} }, func() *corev1.ResourceQuotaList { return &corev1.ResourceQuotaList{} })
+	return clientOf[corev1.ResourceQuota, corev1.ResourceQuotaList](c, "resourcequotas", c.core, ns)
 }
 
 func (c *client) jobs(ns string) *jobs {
-	return clientOf(c, "jobs", c.batch, ns, func() *batchv1.Job { return &batchv1.Job{} }, func() *batchv1.JobList { return &batchv1.JobList{} })
+	return clientOf[batchv1.Job, batchv1.JobList](c, "jobs", c.batch, ns)
 }
 
 func (c *client) statefulSets(ns string) *statefulSets {
-	return clientOf(c, "statefulsets", c.apps, ns, func() *appsv1.StatefulSet { return &appsv1.StatefulSet{} }, func() *appsv1.StatefulSetList { return &appsv1.StatefulSetList{} })
+	return clientOf[appsv1.StatefulSet, appsv1.StatefulSetList](c, "statefulsets", c.apps, ns)
 }
 
-// create creates o in namespace ns and returns what the API server made of it. It refuses fields that
+// create creates o in namespace ns and returns the object as the API server stored it. It refuses fields that
 // the server does not know.
 func (c *client) create(ctx context.Context, ns string, o object, dry bool) (object, error) {
 	opts := metav1.CreateOptions{FieldValidation: metav1.FieldValidationStrict}

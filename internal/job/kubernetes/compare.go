@@ -35,7 +35,7 @@ func compare(wanted, got object) error {
 // free are the fields that a cluster may change.
 var free = []string{"image", "imagePullPolicy", "creationTimestamp"}
 
-// difference returns the path of the first field of want that have lacks or has with another value, and what is wrong.
+// difference returns the path of the first field of want that is missing or different in have, and the difference.
 func difference(want, have any, path string) (where, text string) {
 	switch w := want.(type) {
 	case map[string]any:

@@ -8,9 +8,9 @@
 //	config, objects       the options, and the objects for a Spec: a pure function
 //	client                the API server: requests, retries, error Kinds
 //	engine, submit        the engine; what a submission checks and creates
-//	compare               what a webhook took away
+//	compare               fields that a webhook removed
 //	quota                 the quotas of a namespace, and what a job needs
-//	state, reason         what became of a job, and why
-//	reconcile             attempts, tokens, records, and the removal of what is over
+//	state, reason         the state of a job, and the reason for it
+//	reconcile             attempts, tokens, records, and the removal of ended jobs
 //	kill, logs, registry  the other methods of the engine
 package kubernetes

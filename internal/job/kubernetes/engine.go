@@ -17,7 +17,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 )
 
-// Options are what an Engine needs of its service.
+// Options connect an Engine to its service.
 type Options struct {
 	Config Config
 	// Datacenter is the one whose jobs these are. Datacenters may share a cluster.
@@ -92,7 +92,7 @@ type entry struct {
 func (e *entry) ns() string   { return e.config.Namespace }
 func (e *entry) name() string { return e.config.Name }
 
-// selector selects what belongs to the job.
+// selector selects the objects of the job.
 func (e *entry) selector() string { return selectorOf(e.name()) }
 
 func selectorOf(name string) string { return labels.Set{labelJob: name}.String() }
@@ -116,7 +116,7 @@ func parse(config *corev1.ConfigMap) (*entry, error) {
 // maxState bounds the state in a ConfigMap, which may have 1 MiB. The workers of larger jobs are only in the store.
 const maxState = 512 << 10
 
-// save writes the state of a job. It answers Conflict if somebody else did that since it was read.
+// save writes the state of a job. The error is Conflict if the state has changed since it was read.
 func (e *Engine) save(ctx context.Context, j *entry) error {
 	state := j.stored
 	state.Spec = job.Spec{}
@@ -142,7 +142,7 @@ func (e *Engine) save(ctx context.Context, j *entry) error {
 	return err
 }
 
-// change changes the state of a job, again if somebody else changed it meanwhile.
+// change changes the state of a job. It tries again after a conflict.
 func (e *Engine) change(ctx context.Context, j *entry, do func(*entry)) (*entry, error) {
 	for {
 		do(j)

@@ -20,7 +20,7 @@ import (
 const poll = 500 * time.Millisecond
 
 // Kill ends a job: its programs are asked to end, and upload their outputs. It returns when all its objects except its
-// state are gone. When ctx ends earlier, the service goes on with it.
+// state are gone. When ctx ends earlier, the service completes the removal.
 func (e *Engine) Kill(ctx context.Context, user, name string, tell func(*job.Record)) error {
 	j, err := e.find(ctx, user, name)
 	if err != nil {
@@ -66,7 +66,7 @@ func asText(r *job.Record) string {
 	return string(text)
 }
 
-// Delete removes what is left of a job that has ended.
+// Delete removes the objects of a job that has ended.
 func (e *Engine) Delete(ctx context.Context, user, name string) error {
 	j, err := e.find(ctx, user, name)
 	if err != nil {
@@ -121,7 +121,7 @@ func (e *Engine) stopPods(ctx context.Context, ns, name string, tell func(*seen)
 	}
 }
 
-// stopAttempts removes what makes the pods of the attempts. Their pods end with the grace period that they have.
+// stopAttempts removes the controllers of the pods of the attempts. The pods keep their grace period.
 func (e *Engine) stopAttempts(ctx context.Context, s *seen, which func(attempt int) bool) error {
 	opts := metav1.DeleteOptions{PropagationPolicy: ptr(metav1.DeletePropagationForeground)}
 	for _, b := range s.jobs {

@@ -87,7 +87,7 @@ func hasLog(p *corev1.Pod) bool {
 	return s.State.Running != nil || s.State.Terminated != nil || s.RestartCount > 0
 }
 
-// stream copies the log of a pod. While it follows, it goes on after the last line when the connection breaks.
+// stream copies the log of a pod. With Follow it reconnects after a broken connection and resumes after the last line.
 func (e *Engine) stream(ctx context.Context, p *corev1.Pod, worker string, opts job.LogOptions, to *lineWriter) error {
 	ask := &corev1.PodLogOptions{Container: mainContainer, Timestamps: true, Follow: opts.Follow}
 	if opts.Lines >= 0 {
@@ -151,7 +151,7 @@ func copyLines(r io.Reader, worker string, after time.Time, to *lineWriter) (las
 	}
 }
 
-// errWriter says that nobody reads the logs any more.
+// errWriter is returned when the reader of the logs has gone.
 var errWriter = errors.New("the reader of the logs has gone")
 
 // lineWriter writes whole lines of several workers to one writer.

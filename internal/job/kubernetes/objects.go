@@ -55,7 +55,7 @@ const (
 // port is where a program listens: every pod has an address of its own.
 const port = 6170
 
-// attemptName returns the name of what makes the pods of a role: SLUG-HASH-ATTEMPT-ROLE. A pod of the
+// attemptName returns the name of the controller of a role's pods: SLUG-HASH-ATTEMPT-ROLE. A pod of the
 // rank i has the host name SLUG-HASH-ATTEMPT-ROLE-i.
 func attemptName(spec *job.Spec, attempt int, role string) string {
 	return fmt.Sprintf("%s-%d-%s", job.ObjectName(spec.Name), attempt, role)
@@ -337,7 +337,7 @@ func (c *Config) command(name string, flags ...string) []string {
 	return append([]string{"/bin/pfs-agent", name, "--spec=" + specDir + "/" + specKey, "--dir=" + rankDir}, flags...)
 }
 
-// rankEnv returns what differs between the ranks of a job, for the commands of pfs-agent.
+// rankEnv returns the variables that differ between the ranks of a job, for the commands of pfs-agent.
 func (c *Config) rankEnv(spec *job.Spec, role string, attempt int) []corev1.EnvVar {
 	from := func(name, path string) corev1.EnvVar {
 		return corev1.EnvVar{Name: name, ValueFrom: &corev1.EnvVarSource{FieldRef: &corev1.ObjectFieldSelector{FieldPath: path}}}
@@ -399,7 +399,7 @@ func (c *Config) resources(role job.Role) corev1.ResourceRequirements {
 	return corev1.ResourceRequirements{Requests: list, Limits: maps.Clone(list)}
 }
 
-// stopTime is what a program has to end when it is asked to.
+// stopTime is the time that a program has to end after SIGTERM.
 const stopTime = 30 * time.Second
 
 // Grace returns how long a pod of the job may take to end: the program, and then its upload.

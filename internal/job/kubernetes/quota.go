@@ -15,13 +15,13 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// need is what pods of one role need together, by the names of a ResourceQuota.
+// need is the sum of the requests of one role's pods, by the names of a ResourceQuota.
 type need struct {
 	role  job.Role
 	total map[corev1.ResourceName]resource.Quantity
 }
 
-// needsOf returns what a job needs at a time.
+// needsOf returns the resources that a job needs at the same time.
 func (c *Config) needsOf(spec *job.Spec) []need {
 	var list []need
 	for _, role := range spec.Roles {
@@ -93,7 +93,7 @@ func (e *Engine) checkQuota(ctx context.Context, spec *job.Spec) error {
 	return nil
 }
 
-// shortage returns the arithmetic for the first resource of which there is not enough, or "".
+// shortage returns the arithmetic for the first resource that is short, or "".
 func shortage(list []corev1.ResourceQuota, needs []need) string {
 	for _, q := range list {
 		for _, name := range slices.Sorted(maps.Keys(q.Spec.Hard)) {

@@ -153,7 +153,7 @@ func lostSidecar(p *corev1.Pod) string {
 	return fmt.Sprintf("the container %s is no sidecar any more: a webhook of the cluster removes restartPolicy from init containers, and an administrator must update it", uploadContainer)
 }
 
-// noteReason returns what the latest warning about the job's objects says.
+// noteReason returns the text of the latest warning about the job's objects.
 func noteReason(notes []corev1.Event) string {
 	if len(notes) == 0 {
 		return ""
@@ -201,7 +201,7 @@ func jobFailure(b *batchv1.Job) string {
 	return ""
 }
 
-// maxReason bounds what is passed on of a message.
+// maxReason bounds the length of a message that becomes a reason.
 const maxReason = 400
 
 // clean returns a message as one line of bounded length.

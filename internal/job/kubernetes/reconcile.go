@@ -27,7 +27,7 @@ const (
 	submitTime = 10 * time.Minute
 )
 
-// Run goes on with all jobs until ctx is done: it begins attempts, renews tokens, writes records, and removes what is
+// Run reconciles all jobs until ctx is done: it begins attempts, renews tokens, writes records, and removes what is
 // over. Any number of replicas may do so at a time: each change is a change of an object that only one of them can make,
 // or one that does no harm when it is made twice.
 func (e *Engine) Run(ctx context.Context) {
@@ -44,7 +44,7 @@ func (e *Engine) Run(ctx context.Context) {
 	}
 }
 
-// pass goes on with every job once. written has the states that this process wrote to the store.
+// pass reconciles every job once. written has the states that this process wrote to the store.
 func (e *Engine) pass(ctx context.Context, written map[key]string, sweep bool) error {
 	if sweep {
 		if err := e.sweep(ctx); err != nil {
@@ -97,7 +97,7 @@ func (e *Engine) sweep(ctx context.Context) error {
 	return nil
 }
 
-// step goes on with one job.
+// step reconciles one job.
 func (e *Engine) step(ctx context.Context, j *entry, s *seen, written map[key]string) error {
 	if j.Created == 0 {
 		if time.Since(j.Submitted) < submitTime {
@@ -253,7 +253,7 @@ func (e *Engine) begin(ctx context.Context, j *entry, s *seen) error {
 	return err
 }
 
-// succeed ends a job whose trainers have all ended well: it ends the parameter servers and commits the outputs.
+// succeed ends a job whose trainers have all succeeded: it ends the parameter servers and commits the outputs.
 func (e *Engine) succeed(ctx context.Context, j *entry, s *seen) error {
 	noJobs := *s
 	noJobs.jobs = nil
@@ -284,7 +284,7 @@ func (e *Engine) succeed(ctx context.Context, j *entry, s *seen) error {
 	return err
 }
 
-// killed goes on with a kill whose caller has gone.
+// killed completes a kill whose caller has gone.
 func (e *Engine) killed(ctx context.Context, j *entry, s *seen) error {
 	if len(s.jobs)+len(s.sets)+len(s.pods) > 0 {
 		return e.stopAttempts(ctx, s, func(int) bool { return true })
@@ -332,7 +332,7 @@ func (e *Engine) finishWith(ctx context.Context, j *entry, s *seen, state job.St
 	return e.finish(ctx, j, state, reason)
 }
 
-// write writes the state of a job to the store if it has changed, and keeps in the cluster what the pods do not keep.
+// write writes the state of a job to the store if it has changed, and records in the cluster the facts that pods lose.
 func (e *Engine) write(ctx context.Context, j *entry, s *seen, written map[key]string) error {
 	r := judge(j, s)
 	k := key{j.ns(), j.name()}

@@ -20,7 +20,7 @@ import (
 // key names a job in the cluster.
 type key struct{ ns, name string }
 
-// seen is what the cluster has of a job.
+// seen has the objects of a job in the cluster.
 type seen struct {
 	jobs  []batchv1.Job
 	sets  []appsv1.StatefulSet
@@ -28,7 +28,7 @@ type seen struct {
 	notes []corev1.Event // warnings, read only where something is pending
 }
 
-// look reads what the cluster has of all jobs that the selector selects, in a number of requests that does not grow with
+// look reads the objects of all jobs that the selector selects. The number of requests does not grow with
 // the number of jobs.
 func (e *Engine) look(ctx context.Context, ns, selector string) (map[key]*seen, error) {
 	opts := metav1.ListOptions{LabelSelector: selector}
@@ -67,7 +67,7 @@ func (e *Engine) look(ctx context.Context, ns, selector string) (map[key]*seen, 
 	return found, nil
 }
 
-// record returns what became of a job.
+// record returns the state of a job.
 func (e *Engine) record(ctx context.Context, j *entry, s *seen) (*job.Record, error) {
 	if s == nil {
 		s = &seen{}
@@ -117,7 +117,7 @@ func isOf(name, of string) bool {
 	return len(name) > len(of) && name[:len(of)] == of && name[len(of)] == '-'
 }
 
-// judge is the record of a job, from what the cluster has of it.
+// judge makes the record of a job from its objects.
 func judge(j *entry, s *seen) *job.Record {
 	r := j.Record
 	r.Engine = "kubernetes"
@@ -221,7 +221,7 @@ func indexOf(p *corev1.Pod) int {
 	return n
 }
 
-// describe fills in what the pod of a worker says.
+// describe fills in the state of a worker from its pod.
 func describe(w *job.Worker, p *corev1.Pod, notes []corev1.Event) {
 	main, upload := statusOf(p.Status.ContainerStatuses, mainContainer), statusOf(p.Status.InitContainerStatuses, uploadContainer)
 	w.Restarts, _ = strconv.Atoi(p.Annotations[batchv1.JobIndexFailureCountAnnotation])

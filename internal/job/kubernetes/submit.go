@@ -218,7 +218,7 @@ func podIn(o object) *corev1.Pod {
 	return p
 }
 
-// accepted creates an object and compares what the cluster made of it.
+// accepted creates an object and compares the stored object with it.
 func (e *Engine) accepted(ctx context.Context, ns string, o object, dry bool) error {
 	got, err := e.create(ctx, ns, o, dry)
 	if err != nil {
@@ -282,10 +282,10 @@ func (e *Engine) isOurs(ctx context.Context, o object) (bool, error) {
 	return found.GetAnnotations()[noteID] == o.GetAnnotations()[noteID], nil
 }
 
-// rollBackTime bounds how long a failed submission waits for the end of what it created.
+// rollBackTime bounds how long a failed submission waits for the removal of its objects.
 const rollBackTime = time.Minute
 
-// rollBack removes what a failed submission created, also when its caller has gone.
+// rollBack removes the objects of a failed submission. It does not depend on the caller's context.
 func (e *Engine) rollBack(ctx context.Context, spec *job.Spec) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), rollBackTime)
 	defer cancel()

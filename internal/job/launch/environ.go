@@ -10,7 +10,7 @@ import (
 	"github.com/paddlecloud/pfs/internal/job"
 )
 
-// Rank is one process of a job: what its environment is made of.
+// Rank describes one process of a job. Its environment is made from it.
 type Rank struct {
 	Spec    *job.Spec
 	Role    string

@@ -10,19 +10,19 @@ import (
 	"github.com/paddlecloud/pfs/internal/job"
 )
 
-// Options are what Run needs.
+// Options are the options of Run.
 type Options struct {
 	Rank *Rank
 	Env  []string // the environment below that of the rank
 
-	// Stdout and Stderr, if not nil, get what the entry prints, besides the log files.
+	// Stdout and Stderr, if not nil, get the output of the entry, besides the log files.
 	Stdout, Stderr io.Writer
 
 	LogSize  int64 // of one file; 0: DefaultLogSize
 	LogFiles int   // 0: DefaultLogFiles
 
-	// Grace is how long the entry may go on after a signal that asks it to end, before it is killed;
-	// 0: for ever, because somebody else will kill it.
+	// Grace is the time between a signal that asks the entry to end and SIGKILL;
+	// 0: no SIGKILL while the shell of the entry runs, because Kubernetes sends it.
 	Grace time.Duration
 
 	// UploadWait is how long Run waits for the uploader after the entry has ended.

@@ -154,7 +154,7 @@ func (a *attempt) trainersDone() bool {
 	return true
 }
 
-// current returns the state of the job while the attempt goes on.
+// current returns the state of the job while the attempt runs.
 func (a *attempt) current() job.State {
 	started, ended := true, true
 	for _, run := range a.runs {

@@ -11,7 +11,7 @@
 //
 // The directory of a job, below Options.Dir:
 //
-//	state.json           the Record, and what the supervisor needs to go on
+//	state.json           the Record, and the supervisor's own state
 //	environ              the environment in which the job was submitted
 //	kill                 a request to end the job
 //	lock                 held by the supervisor

@@ -17,6 +17,7 @@ import (
 
 	"github.com/paddlecloud/pfs/internal/job"
 	"github.com/paddlecloud/pfs/pfs"
+	"github.com/paddlecloud/pfs/pfs/retry"
 )
 
 // poll is the time between two looks at the files of a job.
@@ -223,7 +224,7 @@ func (e *Engine) Kill(ctx context.Context, user, name string, tell func(*job.Rec
 		if s.Record.State.Ended() && s.Published {
 			break
 		}
-		if err := sleep(ctx, poll); err != nil {
+		if err := retry.Sleep(ctx, poll); err != nil {
 			return err
 		}
 		if s, err = d.load(); err != nil {
@@ -236,18 +237,6 @@ func (e *Engine) Kill(ctx context.Context, user, name string, tell func(*job.Rec
 		}
 	}
 	return nil
-}
-
-// sleep waits, or returns an error of Kind Canceled.
-func sleep(ctx context.Context, d time.Duration) error {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return nil
-	case <-ctx.Done():
-		return pfs.CheckContext(ctx, "local.Engine", "")
-	}
 }
 
 // Delete removes the directory of a job that has ended.
@@ -272,7 +261,7 @@ func (e *Engine) Delete(ctx context.Context, user, name string) error {
 		if time.Now().After(end) {
 			return pfs.Errorf(op, "", pfs.Unavailable, "the supervisor of the job %q still writes its record to the store", name)
 		}
-		if err := sleep(ctx, poll); err != nil {
+		if err := retry.Sleep(ctx, poll); err != nil {
 			return err
 		}
 	}

@@ -73,7 +73,7 @@ func newGroup(above, name string, role job.Role) (group, error) {
 	return g, nil
 }
 
-// remove kills what is in the group, and removes it.
+// remove kills the processes in the group, and removes the group.
 func (g group) remove() {
 	if g == "" {
 		return

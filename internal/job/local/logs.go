@@ -16,6 +16,7 @@ import (
 
 	"github.com/paddlecloud/pfs/internal/job"
 	"github.com/paddlecloud/pfs/pfs"
+	"github.com/paddlecloud/pfs/pfs/retry"
 )
 
 // followEvery is the time between two looks for new lines.
@@ -52,7 +53,7 @@ func (e *Engine) Logs(ctx context.Context, user, name string, opts job.LogOption
 			break
 		}
 		f.opts.Lines = -1 // all of what comes from now on
-		if err := sleep(ctx, followEvery); err != nil {
+		if err := retry.Sleep(ctx, followEvery); err != nil {
 			return err
 		}
 		if s, err = d.load(); err != nil {
@@ -79,7 +80,7 @@ type cursor struct {
 	offset int64
 }
 
-// attempt reads what is new in the logs of an attempt.
+// attempt reads the new lines of the logs of an attempt.
 func (f *follower) attempt(n int) error {
 	workers, err := filepath.Glob(filepath.Join(string(f.dir), "attempts", strconv.Itoa(n), "*"))
 	if err != nil {
@@ -125,13 +126,13 @@ func byNumber(a, b string) int {
 	return bytes.Compare([]byte(a), []byte(b))
 }
 
-// part is what is new in one file: whole lines.
+// part has the new whole lines of one file.
 type part struct {
 	io.Reader
 	f *os.File
 }
 
-// news returns what is new in the log in dir, and moves its cursor.
+// news returns the new lines of the log in dir, and advances its cursor.
 func (f *follower) news(logs string) (parts []io.Reader, err error) {
 	names, err := filepath.Glob(filepath.Join(logs, "*.log"))
 	if err != nil {

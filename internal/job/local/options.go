@@ -7,7 +7,7 @@ import (
 	"github.com/paddlecloud/pfs/pfs"
 )
 
-// Options are what the engine and its supervisors need.
+// Options are the options of the engine and its supervisors.
 type Options struct {
 	Dir        string // for the jobs of this machine; it is made
 	Inputs     string // for copies of inputs, which jobs share
@@ -17,7 +17,8 @@ type Options struct {
 	// FS has the package, and gets records, outputs and logs.
 	FS pfs.FileSystem
 
-	// Command returns the command line of this program that does what it is asked for with dir.
+	// Command returns the command line of this program for one process of the job in dir. what names
+	// the process: Supervisor, Launcher, Mount or Unmount.
 	Command func(what, dir string) *exec.Cmd
 
 	// Environ is the environment of the command, which entries inherit.
@@ -26,7 +27,7 @@ type Options struct {
 	// Root is the directory that has the tree /pfs. If it is empty, a job gets a mount.
 	Root string
 
-	// Grace is how long an entry may go on after SIGTERM. 0 means DefaultGrace.
+	// Grace is the time between SIGTERM and SIGKILL. 0 means DefaultGrace.
 	Grace time.Duration
 }
 

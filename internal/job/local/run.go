@@ -29,7 +29,7 @@ const (
 	killAfterGrace = 15 * time.Second // from the end of the grace period, for the launcher to kill the entry
 )
 
-// launchOptions are what a launcher reads.
+// launchOptions are the options of a launcher, in a file.
 type launchOptions struct {
 	Rank    launch.Rank   `json:"rank"`
 	Environ string        `json:"environ"` // the file
@@ -94,7 +94,7 @@ func (r *run) look(uploads context.Context) {
 	r.upload(uploads)
 }
 
-// lost ends what is left of a run without an exit record, and explains its end.
+// lost kills the remaining processes of a run without an exit record, and returns the record for it.
 func (r *run) lost(err error) *job.Exit {
 	reason := "the launcher was killed, so nobody knows how the entry ended"
 	if said := tail(r.file(launcherLog)); len(said) > 0 {

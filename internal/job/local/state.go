@@ -46,7 +46,7 @@ func (d dir) rank(w job.Worker) job.RankDir {
 	return job.RankDir(filepath.Join(string(d), "attempts", strconv.Itoa(w.Attempt), w.Name, strconv.Itoa(w.Restarts)))
 }
 
-// state is what a supervisor needs to take over.
+// state is the persistent state of a job, from which another supervisor takes over.
 type state struct {
 	Record  job.Record `json:"record"`
 	Service string     `json:"service"` // Options.Service

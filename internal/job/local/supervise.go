@@ -28,7 +28,7 @@ const (
 	readyText = "ready\n"
 )
 
-// errKilled ends what a supervisor waits for when the job is killed.
+// errKilled is the cause of cancellation when the job is killed.
 var errKilled = errors.New("the job was killed")
 
 // supervisor carries out one job.
@@ -246,7 +246,7 @@ func (s *supervisor) watchKill(ctx context.Context) {
 			close(s.killed)
 			return
 		}
-		if sleep(ctx, poll) != nil {
+		if retry.Sleep(ctx, poll) != nil {
 			return
 		}
 	}

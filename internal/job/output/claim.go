@@ -14,8 +14,8 @@ import (
 // ErrTaken is the cause of a Conflict: another uploader has the outputs of the run, or has committed them.
 var ErrTaken = errors.New("the outputs belong to another uploader")
 
-// claimed says whose uploader works on the outputs of a run. An uploader that is started again for the
-// same job.RankDir has the same ID and goes on. Any other one is refused, so a pod that still ends and
+// claimed names the uploader that works on the outputs of a run. An uploader that is started again for the
+// same job.RankDir has the same ID and continues. Any other one is refused, so a pod that still ends and
 // the one that replaces it never mix.
 type claimed struct {
 	Uploader string    `json:"uploader"`

@@ -20,7 +20,7 @@ type inventory struct {
 	files, bytes int64
 }
 
-// takeInventory compares the files at the store with what was sent. It removes those that are not here
+// takeInventory compares the files at the store with those that were sent. It removes those that are not here
 // any more, and notes those that must be sent again: it returns their number.
 func (u *uploader) takeInventory(ctx context.Context) (inv *inventory, wrong int, err error) {
 	inv = &inventory{Sorter: sorter.New(func(a, b File) int { return strings.Compare(a.Path, b.Path) })}

@@ -5,7 +5,7 @@
 //	the files of $PFS_OUTPUT, under their own names
 //	NAME/          the files of each further output directory, under its last element
 //	restarts/R/    the same after restart R in place
-//	_UPLOADING     whose uploader works on it; gone at the end
+//	_UPLOADING     the ID of the uploader at work; removed at the end
 //	_MANIFEST      path, size, digest and mode of each file, and what was left out
 //	_SUCCESS, _FAILED or _INCOMPLETE
 //
