@@ -21,6 +21,7 @@ import (
 	"github.com/paddlecloud/pfs/cmd/internal/cliio"
 	"github.com/paddlecloud/pfs/fuse"
 	"github.com/paddlecloud/pfs/pfs"
+	"github.com/paddlecloud/pfs/pfs/retry"
 	"github.com/urfave/cli/v2"
 )
 
@@ -36,7 +37,7 @@ type options struct {
 	monitor              Monitor
 	metrics, accessLog   string
 	owner                string
-	grace                cliio.DurationFlag
+	grace, retryTime     cliio.DurationFlag
 }
 
 // Monitor returns what shows the figures of a mount with opts, and what takes note of its requests.
@@ -64,7 +65,7 @@ one if that dies, and ends with the mount. It is for containers and service mana
 
 // mountSpec is what mount and broker have in common.
 func mountSpec(a *app.App, o *options) app.Spec {
-	o.grace.Duration = 20 * time.Second
+	o.grace.Duration, o.retryTime.Duration = 20*time.Second, retry.Default.Total
 	spec := app.Spec{
 		Name: "mount", Args: "MOUNTPOINT", Least: 1, Most: 1,
 		Summary: "show a tree of a service or store as a directory",
@@ -103,6 +104,7 @@ PFS_TOKEN_FILE names a file with a token to use in place of a login. With it,
 			&cli.StringFlag{Name: "cache-size", Usage: "let all of the cache take `SIZE` at most, such as 100G; 0 for no cache (default: a tenth of its disks)", Destination: &o.cacheSize},
 			&cli.StringFlag{Name: "owner", Usage: "show the files of a service as those of the user and group `UID:GID`, and let other users do what the modes of the files permit (root only)", Destination: &o.owner},
 			&cli.StringFlag{Name: "access-log", Usage: "write a line for each request to `FILE`; SIGHUP opens it again", Destination: &o.accessLog},
+			&cli.GenericFlag{Name: "retry-time", Usage: "let a program wait at most `DURATION` for a service or store that does not answer, and then give it an error; 0: until it answers", Value: &o.retryTime},
 			&cli.GenericFlag{Name: "grace", Usage: "after SIGTERM, upload what is staged for at most `DURATION`; the rest stays for the next mount", Value: &o.grace},
 			&cli.BoolFlag{Name: "unprivileged", Usage: "run the server as the user nobody, who must be able to read PFS_TOKEN_FILE; root only", Destination: &o.unprivileged},
 		},
@@ -125,6 +127,7 @@ func serve(ctx context.Context, a *app.App, o options, dir string, link fuse.Bro
 		return err
 	}
 	o.broker = link
+	ctx = patient(ctx, o.retryTime.Duration, a.Waiting.Retry)
 	fsys, opts, err := o.open(ctx, a, dir)
 	if err != nil {
 		return err
@@ -227,6 +230,9 @@ func (o options) open(ctx context.Context, a *app.App, mountPoint string) (fsys 
 	}
 	if err != nil {
 		return fsys, opts, err
+	}
+	if !strings.HasPrefix(o.store, "file:") {
+		fsys.FileSystem = repeatReads(fsys.FileSystem)
 	}
 	return o.stacked(fsys, opts, "", mountPoint)
 }
