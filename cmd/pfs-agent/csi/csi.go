@@ -175,6 +175,7 @@ var attributes = map[string]string{
 	"root":        "--root",
 	"openMode":    "--open-mode",
 	"cacheSize":   "--cache-size",
+	"retryTime":   "--retry-time",
 	"owner":       "--owner",
 }
 
