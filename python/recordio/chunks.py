@@ -148,7 +148,7 @@ _CODECS = []
 
 
 def gzip_members(data):
-    """Yields the stored size and the data of each gzip member in data, and whether the member is complete."""
+    """Yields the stored size and the data of each gzip member in data, and its decompressor, which Python 3 knows to be complete."""
     room = MAX_CHUNK
     while data:
         member = zlib.decompressobj(16 + zlib.MAX_WBITS)
@@ -159,7 +159,7 @@ def gzip_members(data):
         room -= len(part)
         if room < 0:
             raise RecordIOError("a chunk of more than %d bytes" % MAX_CHUNK)
-        yield len(data) - len(member.unused_data), part, member.eof
+        yield len(data) - len(member.unused_data), part, member
         data = member.unused_data
 
 

@@ -152,7 +152,7 @@ def _unzstd(stored: memoryview) -> memoryview:
 
 def gzip_members(stored: memoryview) -> Iterator[tuple[int, bytes]]:
     """Yields the stored size and the data of each gzip member."""
-    for size, part, complete in chunks.gzip_members(bytes(stored)):
-        if not complete:
+    for size, part, member in chunks.gzip_members(bytes(stored)):
+        if not member.eof:
             raise RecordIOError("gzip: the data is cut off")
         yield size, part
