@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -24,10 +25,12 @@ type openFile struct {
 	backed  bool       // the kernel reads a local file; guarded by the lock of the tree
 	fixed   bool       // the mount cannot change the file, so that file stays one version
 	version uint64     // that was opened for reading
+	fh      uint64     // its number; 0 if the kernel does not know it yet
 
-	mu     sync.RWMutex // guards the following
-	file   pfs.File     // nil if handle is not
-	writes uint32       // of node, when file was opened
+	kept   atomic.Pointer[namedHandle] // through which it reads since its name is about to go
+	mu     sync.RWMutex                // guards the following
+	file   pfs.File                    // nil if handle is not
+	writes uint32                      // of node, when file was opened
 }
 
 func (s *server) Open(cancel <-chan struct{}, in *raw.OpenIn, out *raw.OpenOut) raw.Status {
@@ -102,8 +105,13 @@ func handleFlags(flags uint32) pfs.OpenFlags {
 // openHandle opens a file for changes, and also for reading if the store allows it: other open files
 // of the node may then read through the handle.
 func (s *server) openHandle(ctx context.Context, name pfs.Path, flags pfs.OpenFlags, perm fs.FileMode) (*namedHandle, error) {
+	return s.openHandleAs(ctx, pfs.HandleID{}, name, flags, perm)
+}
+
+func (s *server) openHandleAs(ctx context.Context, id pfs.HandleID, name pfs.Path, flags pfs.OpenFlags, perm fs.FileMode) (*namedHandle, error) {
 	named := &namedHandle{s: s, id: pfs.NewID(), name: name, flags: flags | pfs.OpenRead}
-	ctx = pfs.WithHandleID(ctx, pfs.HandleID{ID: named.id, Opened: &named.opened})
+	id.ID, id.Opened = named.id, &named.opened
+	ctx = pfs.WithHandleID(ctx, id)
 	h, err := pfs.OpenHandle(ctx, s.fs, name, named.flags, perm)
 	if pfs.KindOf(err) == pfs.Permission && flags&pfs.OpenRead == 0 {
 		named.flags = flags
@@ -231,9 +239,10 @@ func (s *server) create(ctx context.Context, dir *node, hdr *raw.InHeader, name 
 	case pfs.KindOf(err) == pfs.Exist && flags&syscall.O_EXCL == 0:
 		return s.openHandle(ctx, name, open, 0)
 	case pfs.KindOf(err) == pfs.Exist && s.journal.again(hdr.Unique):
-		err = s.isThere(ctx, name, func(info pfs.Info) bool { return info.IsRegular() && info.Size == 0 }, err)
-		if err == nil {
-			h, err = s.openHandle(ctx, name, open, 0)
+		var made uint64
+		err = s.isThere(ctx, name, func(info pfs.Info) bool { made = info.ID; return info.IsRegular() && info.Size == 0 }, err)
+		if err == nil { // the store may believe that the other server writes it
+			h, err = s.openHandleAs(ctx, pfs.HandleID{Continue: made != 0, File: made}, name, open, 0)
 		}
 	}
 	if err != nil {
@@ -359,7 +368,9 @@ func (s *server) settle(ctx context.Context, dir *node, base string) (done func(
 	open := slices.Clone(n.opens())
 	s.tree.mu.Unlock()
 	for _, o := range open {
-		if o.handle == nil {
+		if h, ok := o.handle.(*namedHandle); ok {
+			_, _ = h.handle(ctx) // of another server
+		} else if o.handle == nil {
 			o.refresh(ctx, s, false)
 			o.keep(ctx, s)
 		}
@@ -442,7 +453,9 @@ func (o *openFile) keep(ctx context.Context, s *server) bool {
 	if l, ok := o.file.(LocalFile); ok && l.Local() != nil {
 		return true
 	}
-	h, err := pfs.OpenHandle(ctx, s.fs, name, pfs.OpenRead, 0)
+	h := &namedHandle{s: s, id: pfs.NewID(), name: name, flags: pfs.OpenRead}
+	var err error
+	h.h, err = pfs.OpenHandle(pfs.WithHandleID(ctx, pfs.HandleID{ID: h.id}), s.fs, name, h.flags, 0)
 	if err != nil {
 		return pfs.KindOf(err) == pfs.Unsupported
 	}
@@ -453,6 +466,12 @@ func (o *openFile) keep(ctx context.Context, s *server) bool {
 	}
 	o.file.Close()
 	o.file = keptFile{h, info}
+	o.kept.Store(h)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.files[o.fh] == o {
+		s.noteOpen(o.fh, o)
+	}
 	return true
 }
 

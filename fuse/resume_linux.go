@@ -57,7 +57,11 @@ func openRecord(fh uint64, open any) (ints []uint64, strings []string) {
 	case *openDir:
 		return []uint64{fh, o.node.num, openedDir, 0, 0, 0}, []string{"", ""}
 	case *openFile:
-		if h, ok := o.handle.(*namedHandle); ok {
+		h, ok := o.handle.(*namedHandle)
+		if kept := o.kept.Load(); kept != nil {
+			h, ok = kept, true
+		}
+		if ok {
 			return []uint64{fh, o.node.num, openedHandle, uint64(h.flags), h.file.Load(), 0}, []string{h.id, string(h.name)}
 		}
 		backed := uint64(0)
@@ -161,7 +165,10 @@ func (s *server) resumeOpen(ints []uint64, strings []string) error {
 		return errJournal
 	}
 	s.lastFH = max(s.lastFH, ints[0])
-	o := &openFile{node: n}
+	o := &openFile{node: n, fh: ints[0]}
+	if old, ok := s.files[o.fh].(*openFile); ok { // since then, it reads through a handle
+		defer s.tree.released(old)
+	}
 	switch ints[2] {
 	case openedDir:
 		s.files[ints[0]] = &openDir{node: n, pages: []page{{}}, loaded: -1}
@@ -335,8 +342,11 @@ func (n *namedHandle) handle(ctx context.Context) (pfs.Handle, error) {
 	}
 	const op = "fuse.namedHandle"
 	name, ok := n.s.path(n.node)
-	if !ok {
+	if !ok && !n.node.hasID() {
 		return nil, pfs.Errorf(op, n.name, pfs.Stale, "a file that was removed while it was open cannot be used by another server")
+	}
+	if !ok { // a service has it open, or stagefs has kept it, or another file has the name
+		name = n.name
 	}
 	flags := n.flags &^ (pfs.OpenCreate | pfs.OpenExclusive | pfs.OpenTruncate)
 	h, err := pfs.OpenHandle(pfs.WithHandleID(ctx, pfs.HandleID{ID: n.id, File: n.file.Load(), Continue: true}), n.s.fs, name, flags, 0)

@@ -81,6 +81,9 @@ func (s *server) add(open any) uint64 {
 	defer s.mu.Unlock()
 	s.lastFH++
 	s.files[s.lastFH] = open
+	if o, ok := open.(*openFile); ok {
+		o.fh = s.lastFH
+	}
 	s.noteOpen(s.lastFH, open)
 	return s.lastFH
 }

@@ -119,7 +119,8 @@
 //	batch, sentsums, temporary       WriteBatch, its verification, and the names of temporaries
 //	sweep                            removal of abandoned uploads
 //	stat, list, mkdir, remove,       the other operations
-//	rename, attr, handle, settimes, usage,
-//	quota, space, locations, digest
+//	rename, attr, handle, lease,
+//	settimes, usage, quota, space,
+//	locations, digest
 //	mark, xattr                      the stored digest and other extended attributes
 package hdfsfs

@@ -40,13 +40,22 @@ var _ pfs.Handle = (*handle)(nil)
 
 // OpenHandle opens the file name for reading, and for writing at its end. Whether the user may write, HDFS
 // checks at the first write.
+//
+// With pfs.HandleID.Continue, the file may be open for appending by a process that has died. HDFS then
+// closes it first. It has all bytes that were synced, and the first of those that were not.
 func (f *FS) OpenHandle(ctx context.Context, name pfs.Path, flags pfs.OpenFlags, perm fs.FileMode) (pfs.Handle, error) {
 	const op = "hdfsfs.OpenHandle"
 	if err := flags.Check(op, name); err != nil {
 		return nil, err
 	}
 	if id, _ := pfs.HandleIDOf(ctx); id.Continue && flags&pfs.OpenWrite != 0 {
-		return nil, pfs.Errorf(op, name, pfs.Stale, "bytes that a program has written before it died may be lost: open the file again")
+		at := f.at(name)
+		if id.File != 0 {
+			at = inode(id.File)
+		}
+		if err := f.recoverLease(ctx, at); err != nil {
+			return nil, fail(op, name, err)
+		}
 	}
 	file, err := f.open(ctx, op, name)
 	found := err == nil || is(err, pfs.IsDir, pfs.Symlink, pfs.Unsupported)

@@ -103,3 +103,29 @@ func TestAppendLost(t *testing.T) {
 		})
 	}
 }
+
+// TestContinue continues a file whose writer has died with a lease and with bytes that it had not synced.
+func TestContinue(t *testing.T) {
+	c := testbed.HDFS(t)
+	f := open(t, options(c, c.Scratch(t)))
+	data := pfstest.Pattern(1, 2*small)
+	h := openFor(t, f, "/f", appending|pfs.OpenCreate)
+	appendAll(t, h, data[:1000])
+	must(t, h.Sync(t.Context()))
+	appendAll(t, h, data[1000:small+777])
+	h.now.s.cut()
+	other := openFor(t, f, "/f", appending)
+	_, err := other.WriteAt(t.Context(), []byte("x"), 0)
+	pfstest.WantKind(t, err, pfs.Conflict)
+	again, err := f.OpenHandle(pfs.WithHandleID(t.Context(), pfs.HandleID{ID: pfs.NewID(), Continue: true}), "/f", pfs.OpenRead|pfs.OpenWrite, 0)
+	must(t, err)
+	info, err := again.Stat(t.Context())
+	if err != nil || info.Size < 1000 || info.Size > small+777 {
+		t.Fatalf("%d bytes are left, %v", info.Size, err)
+	}
+	if n, err := again.WriteAt(t.Context(), data[info.Size:], info.Size); n != len(data)-int(info.Size) || err != nil {
+		t.Fatalf("WriteAt = %d, %v", n, err)
+	}
+	must(t, again.Close(t.Context()))
+	pfstest.WantFile(t, f, "/f", data)
+}

@@ -40,18 +40,22 @@ func millis(t time.Time) uint64 {
 // arguments: the last one of a repeated field counts.
 type edit struct {
 	method string
+	as     string // the method to call instead, if not empty
 	more   []byte // fields
 	done   bool   // the request was sent with them
 }
 
 // edited makes a call of the library with more fields in its request.
 func (s *session) edited(method string, more []byte, call func() error) error {
-	e := &edit{method: method, more: more}
+	return s.editedBy(&edit{method: method, more: more}, call)
+}
+
+func (s *session) editedBy(e *edit, call func() error) error {
 	s.setEdit(e)
 	err := call()
 	s.setEdit(nil)
 	if err == nil && !e.done {
-		err = pfs.Errorf("hdfsfs.edited", "", pfs.Unsupported, "the library sends %s in another way", method)
+		err = pfs.Errorf("hdfsfs.edited", "", pfs.Unsupported, "the library sends %s in another way", e.method)
 	}
 	return err
 }
@@ -97,7 +101,11 @@ func (e *edit) apply(p []byte) (q []byte, ok bool) {
 	if err != nil || string(method) != e.method {
 		return p, false
 	}
-	q = append(make([]byte, 4), rest[:n1+n2]...)
+	q = append(make([]byte, 4), rest[:n1]...)
+	if e.as != "" {
+		header = protowire.AppendBytes(protowire.AppendTag(header[:len(header):len(header)], 1, protowire.BytesType), []byte(e.as))
+	}
+	q = protowire.AppendBytes(q, header)
 	q = protowire.AppendVarint(q, uint64(len(args)+len(e.more)))
 	q = append(append(q, args...), e.more...)
 	binary.BigEndian.PutUint32(q, uint32(len(q)-4))

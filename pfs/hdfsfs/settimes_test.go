@@ -19,15 +19,20 @@ func request(method string, args []byte) []byte {
 func TestEdit(t *testing.T) {
 	args := field(field(field(nil, 1, []byte("/a/b")), 2, 1_000_000_000_000), 3, 1_000_000_000_000)
 	sent := request("setTimes", args)
-	e := edit{method: "setTimes", more: field(field(nil, 2, 1_234_567_890_123), 3, 7)}
+	e := edit{method: "setTimes", as: "other", more: field(field(nil, 2, 1_234_567_890_123), 3, 7)}
 	q, ok := e.apply(sent)
 	if !ok || int(binary.BigEndian.Uint32(q)) != len(q)-4 {
 		t.Fatalf("apply: %v, %x", ok, q)
 	}
 	rest := q[4:]
+	var header []byte
 	for range 2 {
-		_, n := protowire.ConsumeBytes(rest)
+		var n int
+		header, n = protowire.ConsumeBytes(rest)
 		rest = rest[n:]
+	}
+	if method, _ := inside(header, 1); string(method) != "other" {
+		t.Errorf("the method is %q", method)
 	}
 	got := map[protowire.Number]any{}
 	body, _ := protowire.ConsumeBytes(rest)

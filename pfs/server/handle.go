@@ -194,6 +194,7 @@ func (s *Server) handle(ctx context.Context, r *request, q wire.Handle) (*openHa
 		return nil, pfs.Errorf(op, pfs.Path(q.Path), pfs.Stale, "the handle is not open any more, and the store has no file IDs to open it again")
 	}
 	flags := pfs.OpenFlags(q.Flags) &^ (pfs.OpenCreate | pfs.OpenExclusive | pfs.OpenTruncate)
+	ctx = pfs.WithHandleID(ctx, pfs.HandleID{ID: q.ID, File: q.File, Continue: true}) // the store may have to end what another process did
 	o, err := s.openHandle(ctx, r, q, flags, 0)
 	switch pfs.KindOf(err) {
 	case pfs.NotExist, pfs.NotDir, pfs.IsDir, pfs.Symlink, pfs.Invalid:

@@ -20,14 +20,19 @@ type file struct {
 	sem chan struct{} // its holder changes the file
 
 	// Used by the holder of sem.
-	handles int
-	store   pfs.Handle    // shared by all handles; nil if there is none, or the file is staged
-	rights  pfs.OpenFlags // that store is open for
+	handles   int
+	unclaimed int           // handles of a process that has died, which may be continued; only of a file without a name
+	store     pfs.Handle    // shared by all handles; nil if there is none, or the file is staged
+	rights    pfs.OpenFlags // that store is open for
+	handle    string        // the HandleID of store; may be empty
+	id        uint64        // Info.ID on the store; 0 if it is not known
+	resumed   bool          // the tail of another process was not completed yet
 
 	staged atomic.Bool // stage is set; for those who must not wait for mu
 
 	mu       sync.RWMutex // guards the following, which only the holder of sem changes
 	stage    *stage       // nil unless the file is staged
+	tail     *stage       // what was streamed and not synced; nil if there is nothing
 	unsynced bool         // store has bytes that others cannot read yet
 	end      int64        // where store writes next; -1 if that is not known
 }
@@ -49,13 +54,24 @@ func (fl *file) open(ctx context.Context, flags pfs.OpenFlags, perm fs.FileMode)
 	const op = "stagefs.OpenHandle"
 	name := fl.fs.nameOf(fl)
 	id, named := pfs.HandleIDOf(ctx)
-	if named && id.Continue && fl.stage != nil {
+	if named && id.Continue && fl.stage != nil && (id.File == 0 || id.File == fl.stage.Shown) {
 		return fl.newHandle(name, flags), nil // it was opened before
 	}
 	if fl.unsynced { // a handle that is opened now could not read these bytes
 		if err := fl.sync(ctx, false); err != nil {
 			return nil, err
 		}
+	}
+	if named && id.Continue && id.File != 0 {
+		now, err := fl.fs.below.Stat(ctx, name)
+		if err == nil && fl.fs.ids.shown(now.ID) != id.File {
+			err = pfs.Errorf(op, name, pfs.Stale, "another file has this name now")
+		}
+		if err != nil {
+			return nil, err
+		}
+		id.File = now.ID
+		ctx = pfs.WithHandleID(ctx, id)
 	}
 	ask := flags&^pfs.OpenAppend | fl.rights
 	if fl.stage != nil {
@@ -91,7 +107,11 @@ func (fl *file) open(ctx context.Context, flags pfs.OpenFlags, perm fs.FileMode)
 		if fl.store != nil {
 			_ = fl.store.Close(ctx) // everything is synced
 		}
-		fl.store, fl.rights = store, ask&(pfs.OpenRead|pfs.OpenWrite)
+		fl.store, fl.rights, fl.handle, fl.id = store, ask&(pfs.OpenRead|pfs.OpenWrite), id.ID, 0
+		if id.Opened != nil && id.Opened.Name != "" {
+			fl.id = id.Opened.ID
+			id.Opened.ID = fl.fs.ids.shown(fl.id)
+		}
 		// A handle that is continued may have bytes of another process.
 		fl.setEnd(-1, named && id.Continue && flags&pfs.OpenWrite != 0)
 	}
@@ -145,6 +165,10 @@ func (fl *file) setEnd(end int64, unsynced bool) {
 func (fl *file) setStage(s *stage) {
 	fl.stage, fl.unsynced = s, false
 	fl.staged.Store(s != nil)
+	if fl.tail != nil {
+		fl.tail.drop()
+		fl.tail = nil
+	}
 }
 
 // sync makes the store know what was written.
@@ -155,9 +179,20 @@ func (fl *file) sync(ctx context.Context, closing bool) error {
 	if !fl.unsynced {
 		return nil
 	}
-	err := fl.store.Sync(ctx)
+	var err error
+	if fl.store == nil {
+		if err = fl.revive(ctx); err != nil {
+			fl.giveUp(ctx, err)
+			return err
+		}
+	}
+	if err = fl.store.Sync(ctx); pfs.KindOf(err) == pfs.Stale && fl.tail != nil && fl.revive(ctx) == nil {
+		err = fl.store.Sync(ctx)
+	}
 	if err == nil {
 		fl.setEnd(fl.end, false)
+		fl.setTail(nil)
+		fl.resumeDone(ctx)
 	}
 	return err
 }
@@ -235,10 +270,7 @@ func (fl *file) write(ctx context.Context, op string, p []byte, off int64, atEnd
 		if atEnd {
 			off = fl.end
 		}
-		n, err := fl.store.WriteAt(ctx, p, off)
-		if n > 0 {
-			fl.setEnd(off+int64(n), true)
-		}
+		n, err := fl.stream(ctx, op, p, off)
 		if err == nil || n > 0 {
 			return n, err
 		}
@@ -249,6 +281,15 @@ func (fl *file) write(ctx context.Context, op string, p []byte, off int64, atEnd
 			}
 			fl.setEnd(-1, false)
 			continue
+		case kind == pfs.Unsupported && try == 0:
+			if n := fl.there(ctx, p, off); n == len(p) {
+				return n, nil
+			} else if n > 0 {
+				more, err := fl.write(ctx, op, p[n:], off+int64(n), false, made)
+				return n + more, err
+			}
+		}
+		switch kind := pfs.KindOf(err); {
 		// Its mode forbids writing, but not to who has made and opened it.
 		case kind == pfs.Unsupported, kind == pfs.Permission && made:
 		default:
@@ -289,10 +330,12 @@ func (fl *file) setAttr(ctx context.Context, mask pfs.AttrMask, attrs pfs.Attrs)
 	switch name := fl.fs.nameOf(fl); {
 	case rest == 0:
 	case fl.stage == nil:
+		if err := fl.sync(ctx, false); err != nil {
+			return err
+		}
 		if err := fl.store.SetAttr(ctx, rest, attrs); err != nil {
 			return err
 		}
-		fl.setEnd(fl.end, false)
 	default:
 		base := fl.stage.Base
 		if name != "" {
@@ -362,6 +405,11 @@ func (fl *file) openStaged(ctx context.Context) (pfs.File, error) {
 
 // drop removes the staged content.
 func (fl *file) drop() {
+	fl.fs.mu.Lock()
+	if shown := fl.stage.Shown; fl.fs.nameless[shown] == fl {
+		delete(fl.fs.nameless, shown)
+	}
+	fl.fs.mu.Unlock()
 	fl.stage.drop()
 	fl.mu.Lock()
 	defer fl.mu.Unlock()

@@ -118,6 +118,7 @@ func (h *handle) Stat(ctx context.Context) (info pfs.Info, err error) {
 				return nil
 			}
 			info, err = fl.store.Stat(ctx)
+			fl.id = info.ID
 			info.ID = fl.fs.ids.shown(info.ID)
 			return err
 		})
@@ -162,7 +163,8 @@ func (h *handle) Close(ctx context.Context) error {
 		err = fl.sync(ctx, true)
 	}
 	fl.handles--
-	if fl.handles > 0 {
+	if fl.handles+fl.unclaimed > 0 {
+		fl.leave()
 		return err
 	}
 	if fl.store != nil {
@@ -171,6 +173,7 @@ func (h *handle) Close(ctx context.Context) error {
 		}
 		fl.store, fl.rights = nil, 0
 		fl.setEnd(-1, false)
+		fl.setTail(nil)
 	}
 	if fl.stage != nil && (!fl.stage.dirty || fl.fs.nameOf(fl) == "") {
 		fl.drop()

@@ -85,6 +85,9 @@ func (f *FS) move(ctx context.Context, op string, oldName, newName pfs.Path, ren
 			if fl.stage != nil && name != "" {
 				fl.stage.moved(name)
 			}
+			if fl.tail != nil {
+				fl.tail.moved(name)
+			}
 			fl.mu.Unlock()
 		}
 		return nil

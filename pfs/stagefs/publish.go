@@ -77,16 +77,10 @@ func (fl *file) publish(ctx context.Context, name pfs.Path, insist bool) (info p
 	if err != nil {
 		return info, err
 	}
-	j, err := transfer.New(transfer.Options{Pool: f.pool})
-	if err != nil {
-		return info, err
-	}
 	fl.mu.Lock()
 	s.Base = now
 	fl.mu.Unlock()
-	// The staged content is what f has under this name.
-	info, err = j.CopyFile(ctx, transfer.End{FS: f, Path: name}, transfer.End{FS: f.below, Path: name}, pfs.CopyOptions{ID: s.version()}, nil)
-	if err != nil {
+	if info, err = fl.replace(ctx, name, now); err != nil {
 		return info, err
 	}
 	changed, err := f.restore(ctx, name, now, info, attrs)
@@ -102,6 +96,31 @@ func (fl *file) publish(ctx context.Context, name pfs.Path, insist bool) (info p
 	return info, nil
 }
 
+// replace replaces the file name, now on the store, by the staged content. A small file needs fewer requests.
+func (fl *file) replace(ctx context.Context, name pfs.Path, now pfs.Info) (info pfs.Info, err error) {
+	f, s := fl.fs, fl.stage
+	if s.size <= pfs.ChunkSize {
+		data := make([]byte, s.size)
+		if _, err := s.read("stagefs.upload", name, data, 0); err != nil {
+			return info, err
+		}
+		entry := pfs.BatchEntry{Path: name, Mode: now.Mode.Perm(), ModTime: s.MTime, Data: data}
+		if entry.Digest, err = s.digest(ctx, name); err != nil {
+			return info, err
+		}
+		if err := pfs.WriteBatch(ctx, f.below, []pfs.BatchEntry{entry})[0]; err != nil {
+			return info, err
+		}
+		return f.below.Stat(ctx, name)
+	}
+	j, err := transfer.New(transfer.Options{Pool: f.pool})
+	if err != nil {
+		return info, err
+	}
+	// The staged content is what f has under this name.
+	return j.CopyFile(ctx, transfer.End{FS: f, Path: name}, transfer.End{FS: f.below, Path: name}, pfs.CopyOptions{ID: s.version()}, nil)
+}
+
 // equals reports whether the content is that of the file on the store.
 func (s *stage) equals(ctx context.Context, name pfs.Path, now pfs.Info) (bool, error) {
 	if now.Size != s.size {
@@ -111,12 +130,17 @@ func (s *stage) equals(ctx context.Context, name pfs.Path, now pfs.Info) (bool, 
 	if err != nil {
 		return false, err
 	}
+	ours, err := s.digest(ctx, name)
+	return ours == theirs, err
+}
+
+// digest returns the digest of the content.
+func (s *stage) digest(ctx context.Context, name pfs.Path) (string, error) {
 	read := func(p []byte, off int64) error {
 		_, err := s.read("stagefs.upload", name, p, off)
 		return err
 	}
-	ours, err := digest.Of(ctx, read, s.size, digest.XXH3, 1, nil)
-	return ours == theirs, err
+	return digest.Of(ctx, read, s.size, digest.XXH3, 1, nil)
 }
 
 // xattrs returns the extended attributes of the file name, if the store keeps any.

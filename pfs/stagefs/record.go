@@ -21,6 +21,8 @@ const (
 	open       state = "open"       // handles have changes
 	pending    state = "pending"    // it was closed
 	incomplete state = "incomplete" // it was open when its process ended
+	streaming  state = "streaming"  // not a staged file, but a tail
+	nameless   state = "nameless"   // it was removed while it was open
 )
 
 // record is what is kept of a staged file that differs from the store.
@@ -32,6 +34,13 @@ type record struct {
 	Gen   uint64    `json:"generation"`
 	Base  pfs.Info  `json:"base"`     // the file on the store, as it was last seen
 	Shown uint64    `json:"shown_id"` // the Info.ID that users know
+
+	// Of a tail: where it begins, and the ID and flags of the handle of the store.
+	From   int64         `json:"from,omitempty"`
+	Handle string        `json:"handle,omitempty"`
+	Rights pfs.OpenFlags `json:"rights,omitempty"`
+
+	Handles int `json:"handles,omitempty"` // of a file without a name
 }
 
 // setState changes the state. A pending file survives the end of the system, so its content is synced before.
@@ -130,6 +139,9 @@ func (f *FS) recover() (err error) {
 			_ = f.held.Close()
 		}
 	}()
+	if err := f.ids.open(f.held, f.opts.Resume); err != nil {
+		return pfs.E(op, "", pfs.KindOf(err), err)
+	}
 	names, err := os.ReadDir(f.opts.Dir)
 	if err != nil {
 		return pfs.E(op, "", pfs.KindOf(err), err)
@@ -179,6 +191,17 @@ func (f *FS) load(prefix string, resume bool) error {
 			_ = s.data.Close()
 		}
 		f.opts.Logger.Error("a staged file cannot be read; it is left alone", "file", prefix+recordSuffix, "error", err)
+		return nil
+	}
+	switch {
+	case s.State == streaming && resume && f.files[s.Path] == nil:
+		f.resumeTail(s)
+		return nil
+	case s.State == nameless && resume:
+		f.resumeNameless(s)
+		return nil
+	case s.State == streaming, s.State == nameless: // nobody was told that they survive
+		s.drop()
 		return nil
 	}
 	if s.State != pending { // its last changes may be newer than the record

@@ -21,7 +21,7 @@ type stage struct {
 	data  *os.File
 	size  int64
 	dirty bool // the content differs from the store, and there is a record
-	apart bool // the file has no name any more: it is always dirty, and has no record
+	apart bool // the file has no name any more: it is always dirty
 	record
 	err error // why the last upload failed
 }
@@ -145,18 +145,33 @@ func (s *stage) describe(info pfs.Info) pfs.Info {
 // version names the content. It is also the ID of its upload, so that an interrupted upload is resumed.
 func (s *stage) version() string { return fmt.Sprintf("%s%x", s.id, s.Gen) }
 
-// detach notes that nothing has the name any more.
-func (s *stage) detach() {
+// detach notes that nothing has the name any more, but so many handles have the file.
+func (s *stage) detach(handles int) {
 	if !s.dirty {
 		s.MTime = s.Base.ModTime
 	}
 	s.removeRecord()
 	s.apart, s.dirty = true, true
+	s.hold(handles)
+}
+
+// hold records how many handles have a file without a name.
+func (s *stage) hold(handles int) {
+	s.Handles = handles
+	if handles == 0 {
+		return
+	}
+	if err := s.setState(nameless); err != nil {
+		s.fs.opts.Logger.Warn("a file that was removed while it is open cannot be kept for another process", "file", s.file(dataSuffix), "error", err)
+	}
 }
 
 // drop removes the local files.
 func (s *stage) drop() {
 	s.removeRecord()
+	if s.apart {
+		_ = os.Remove(s.file(recordSuffix))
+	}
 	_ = s.data.Close()
 	_ = os.Remove(s.file(dataSuffix))
 }

@@ -2,7 +2,9 @@ package stagefs
 
 import (
 	"context"
+	"encoding/binary"
 	"errors"
+	"io"
 	"io/fs"
 	"log/slog"
 	"maps"
@@ -50,6 +52,7 @@ type FS struct {
 	mu         sync.Mutex
 	files      map[pfs.Path]*file // that are in use, or staged
 	incomplete []*stage
+	nameless   map[uint64]*file   // of a process that has died, by the ID that users know
 	can        map[pfs.Path]known // by directory
 	ids        ids
 	pool       *transfer.Pool
@@ -72,7 +75,7 @@ func New(fsys pfs.FileSystem, opts Options) (*FS, error) {
 	if opts.Logger == nil {
 		opts.Logger = slog.New(slog.DiscardHandler)
 	}
-	f := &FS{below: fsys, opts: opts, files: map[pfs.Path]*file{}, can: map[pfs.Path]known{}, pool: transfer.NewPool(transfer.DefaultMemory)}
+	f := &FS{below: fsys, opts: opts, files: map[pfs.Path]*file{}, nameless: map[uint64]*file{}, can: map[pfs.Path]known{}, pool: transfer.NewPool(transfer.DefaultMemory)}
 	if err := f.recover(); err != nil {
 		return nil, err
 	}
@@ -164,6 +167,11 @@ func (f *FS) OpenHandle(ctx context.Context, name pfs.Path, flags pfs.OpenFlags,
 	if err := pfs.CheckPath(op, name); err != nil {
 		return nil, err
 	}
+	if id, ok := pfs.HandleIDOf(ctx); ok && id.Continue {
+		if h, err := f.continueNameless(ctx, id.File, name, flags); h != nil || err != nil {
+			return h, err
+		}
+	}
 	var h *handle
 	err := f.with(ctx, op, func(files []*file) (err error) {
 		h, err = files[0].open(ctx, flags, perm)
@@ -249,7 +257,10 @@ func (f *FS) settle(ctx context.Context, name pfs.Path) error {
 		return err
 	}
 	defer fl.unlock()
-	return fl.sync(ctx, false)
+	if err := fl.sync(ctx, false); err != nil && (fl.unsynced || fl.stage != nil) { // and not given up
+		return err
+	}
+	return nil
 }
 
 // SetAttr sets attributes of name. A Size is set through a handle.
@@ -384,10 +395,11 @@ func (f *FS) forget(fl *file) {
 	fl.name = ""
 	f.mu.Unlock()
 	if fl.stage == nil {
+		fl.setTail(nil)
 		return
 	}
 	fl.mu.Lock()
-	fl.stage.detach()
+	fl.stage.detach(fl.handles)
 	fl.mu.Unlock()
 	if fl.handles == 0 {
 		fl.drop()
@@ -399,10 +411,44 @@ func below(name, dir pfs.Path) bool {
 	return dir == pfs.Root || strings.HasPrefix(string(name), string(dir)+"/")
 }
 
-// ids says which ID users know for a file whose upload has another.
+// ids says which ID users know for a file whose upload has another. The lock file has them, for the
+// replacement of this process.
 type ids struct {
 	mu       sync.Mutex
 	now, old map[uint64]uint64 // by the ID of the store
+	file     *os.File
+}
+
+// open takes over the IDs in file if resume is set, and else removes them.
+func (i *ids) open(file *os.File, resume bool) error {
+	var known []byte
+	var err error
+	if resume {
+		known, err = io.ReadAll(file)
+	}
+	for ; len(known) >= 16; known = known[16:] {
+		i.show(binary.LittleEndian.Uint64(known), binary.LittleEndian.Uint64(known[8:]))
+	}
+	i.file = file
+	return errors.Join(err, i.rewrite())
+}
+
+// rewrite replaces the content of the file.
+func (i *ids) rewrite() error {
+	var all []byte
+	for _, known := range []map[uint64]uint64{i.old, i.now} {
+		for id, as := range known {
+			all = binary.LittleEndian.AppendUint64(binary.LittleEndian.AppendUint64(all, id), as)
+		}
+	}
+	err := i.file.Truncate(0)
+	if err == nil {
+		_, err = i.file.Seek(0, io.SeekStart)
+	}
+	if err == nil {
+		_, err = i.file.Write(all)
+	}
+	return err
 }
 
 // mostIDs is how many are remembered at least. A file that is forgotten is another file for users,
@@ -428,4 +474,11 @@ func (i *ids) show(id, as uint64) {
 		i.now, i.old = map[uint64]uint64{}, i.now
 	}
 	i.now[id] = as
+	switch { // an error leads to ESTALE if this process is replaced
+	case i.file == nil:
+	case len(i.now) == 1:
+		_ = i.rewrite()
+	default:
+		_, _ = i.file.Write(binary.LittleEndian.AppendUint64(binary.LittleEndian.AppendUint64(nil, id), as))
+	}
 }

@@ -9,7 +9,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -238,80 +237,4 @@ func TestMountOutOfMemory(t *testing.T) {
 	if now := m.status().ServerPID; now == server {
 		t.Errorf("server %d has read 64 MiB with a limit of 8 MiB", server)
 	}
-}
-
-// TestMountKilled kills the server of a mount repeatedly while a program saves files. Saved files are there. A save that is
-// in progress may fail over HDFS only.
-func TestMountKilled(t *testing.T) {
-	needMount(t)
-	kills := 20
-	if testing.Short() {
-		kills = 2
-	}
-	eachView(t, func(t *testing.T, v view) {
-		m := v.mount(t)
-		content := func(i int) []byte { return bytes.Repeat(fmt.Appendf(nil, "%08d", i), 40_000) }
-		save := func(name string, p []byte) error {
-			_ = os.Remove(name + ".new")
-			f, err := os.Create(name + ".new")
-			if err != nil {
-				return err
-			}
-			for part := range slices.Chunk(p, 50_000) {
-				if _, err = f.Write(part); err != nil {
-					break
-				}
-			}
-			if err == nil {
-				err = f.Sync()
-			}
-			if err = errors.Join(err, f.Close()); err != nil {
-				return err
-			}
-			return os.Rename(name+".new", name)
-		}
-		last, failed := map[string]int{}, 0 // of the goroutine
-		stop, ended := make(chan struct{}), make(chan struct{})
-		go func() {
-			defer close(ended)
-			for i := 0; ; i++ {
-				select {
-				case <-stop:
-					return
-				default:
-				}
-				name := filepath.Join(m.dir, fmt.Sprint("saved", i%5))
-				switch err := save(name, content(i)); {
-				case err == nil:
-					last[name] = i
-				case v.name == "HDFS" && errors.Is(err, syscall.ESTALE):
-					failed++
-					continue
-				default:
-					t.Errorf("file %d: %v", i, err)
-				}
-				if got, err := os.ReadFile(name); err != nil || !bytes.Equal(got, content(i)) {
-					t.Errorf("file %d is read as %d bytes, %v", i, len(got), err)
-				}
-			}
-		}()
-		for range kills {
-			time.Sleep(time.Second)
-			if pid := m.status().ServerPID; pid > 0 {
-				must(t, syscall.Kill(pid, syscall.SIGKILL))
-			}
-		}
-		time.Sleep(time.Second)
-		close(stop)
-		<-ended
-		for name, i := range last {
-			if got, err := os.ReadFile(name); err != nil || !bytes.Equal(got, content(i)) {
-				t.Errorf("%s has %d bytes and not those of %d, %v", name, len(got), i, err)
-			}
-		}
-		t.Logf("%d files, %d failed", len(last), failed)
-		if len(last) < 5 {
-			t.Error("too few files were saved")
-		}
-	})
 }

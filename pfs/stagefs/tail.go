@@ -1,0 +1,272 @@
+package stagefs
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"time"
+
+	"github.com/paddlecloud/pfs/pfs"
+)
+
+// errTaken is the reason why a tail is given up.
+var errTaken = errors.New("others have replaced or changed the file")
+
+// The pauses between attempts to complete a tail: a minute in all.
+const firstPause, lastPause = 100 * time.Millisecond, 30 * time.Second
+
+// maxTail is how many bytes are written to the store between two syncs.
+const maxTail = 64 << 20
+
+// retain adds p, which is about to be written at off, to the tail of the file. It reports whether p
+// survives this process.
+func (fl *file) retain(ctx context.Context, op string, p []byte, off int64) bool {
+	name := fl.fs.nameOf(fl)
+	if name == "" {
+		return false
+	}
+	if fl.tail != nil && fl.tail.size == 0 && fl.tail.From != off {
+		fl.setTail(nil)
+	}
+	if fl.tail == nil {
+		t, err := fl.newTail(ctx, name, off)
+		if err != nil {
+			fl.fs.opts.Logger.Warn("a file is written slowly, because no local file can keep what is not synced", "path", name, "error", err)
+			return false
+		}
+		fl.setTail(t)
+	}
+	fl.mu.Lock()
+	defer fl.mu.Unlock()
+	t := fl.tail
+	if off != t.From+t.size {
+		return false
+	}
+	if _, err := t.put(op, name, p, t.size); err != nil {
+		t.trim(off - t.From)
+		return false
+	}
+	return true
+}
+
+// newTail returns an empty tail from the offset off.
+func (fl *file) newTail(ctx context.Context, name pfs.Path, off int64) (*stage, error) {
+	if fl.id == 0 || fl.unsynced {
+		if err := fl.sync(ctx, false); err != nil {
+			return nil, err
+		}
+		info, err := fl.store.Stat(ctx)
+		if err != nil {
+			return nil, err
+		}
+		fl.id = info.ID
+	}
+	t, err := fl.fs.newStage(name, pfs.Info{ID: fl.id})
+	if err != nil {
+		return nil, err
+	}
+	t.From, t.Handle, t.Rights, t.dirty = off, fl.handle, fl.rights, true
+	if err := t.setState(streaming); err != nil {
+		t.drop()
+		return nil, err
+	}
+	return t, nil
+}
+
+// trim shortens the tail to size.
+func (s *stage) trim(size int64) {
+	if s.data.Truncate(size) == nil {
+		s.size = size
+	}
+}
+
+// setTail sets the tail and drops the one before.
+func (fl *file) setTail(t *stage) {
+	fl.mu.Lock()
+	defer fl.mu.Unlock()
+	if fl.tail != nil {
+		fl.tail.drop()
+	}
+	fl.tail = t
+}
+
+// stream writes p to the store at off.
+func (fl *file) stream(ctx context.Context, op string, p []byte, off int64) (n int, err error) {
+	kept := fl.retain(ctx, op, p, off)
+	n, err = fl.store.WriteAt(ctx, p, off)
+	if n > 0 {
+		fl.setEnd(off+int64(n), true)
+	}
+	if kept && pfs.KindOf(err) == pfs.Stale && fl.revive(ctx) == nil {
+		return len(p), nil
+	}
+	if kept && n < len(p) {
+		fl.mu.Lock()
+		fl.tail.trim(off + int64(n) - fl.tail.From)
+		fl.mu.Unlock()
+	}
+	if err == nil && (!kept || fl.tail.size >= maxTail) {
+		if err = fl.sync(ctx, false); err != nil {
+			return 0, err
+		}
+	}
+	return n, err
+}
+
+// revive opens the file on the store again, whose handle was lost, or belongs to a process that has died. It
+// writes what is missing of the tail.
+func (fl *file) revive(ctx context.Context) error {
+	const op = "stagefs.revive"
+	t, name, lost := fl.tail, fl.fs.nameOf(fl), fl.store
+	id := t.Handle
+	if lost != nil || id == "" {
+		id = pfs.NewID()
+	}
+	var store pfs.Handle
+	for pause := firstPause; ; pause *= 2 {
+		ctx := pfs.WithHandleID(ctx, pfs.HandleID{ID: id, File: t.Base.ID, Continue: true})
+		var err error
+		if store, err = pfs.OpenHandle(ctx, fl.fs.below, name, t.Rights, 0); err != nil {
+			return err
+		}
+		if err = t.complete(ctx, op, name, store); err == nil {
+			break
+		}
+		_ = store.Close(ctx)
+		// HDFS may be making replicas of the last block, and takes nothing more until it has them.
+		if pfs.KindOf(err) != pfs.Stale || errors.Is(err, errTaken) || pause > lastPause {
+			return err
+		}
+		fl.fs.opts.Logger.Debug("the store does not take the bytes yet that it has lost", "path", name, "error", err)
+		id = pfs.NewID()
+		select {
+		case <-time.After(pause):
+		case <-ctx.Done():
+			return pfs.CheckContext(ctx, op, name)
+		}
+	}
+	if lost != nil {
+		_ = lost.Close(ctx)
+		fl.fs.opts.Logger.Warn("the store has lost what was not synced of a file, and was sent it again", "path", name, "bytes", t.size)
+	}
+	fl.store, fl.rights, fl.handle = store, t.Rights, id
+	fl.setEnd(t.From+t.size, true)
+	return nil
+}
+
+// giveUp drops the tail of a process that has died unless it may be completed later.
+func (fl *file) giveUp(ctx context.Context, err error) {
+	switch pfs.KindOf(err) {
+	case pfs.NotExist, pfs.NotDir, pfs.IsDir, pfs.Stale, pfs.Unsupported, pfs.Permission:
+		fl.fs.opts.Logger.Error("what was not synced of a file is lost", "path", fl.fs.nameOf(fl), "bytes", fl.tail.size, "error", err)
+		fl.setTail(nil)
+		fl.setEnd(-1, false)
+		fl.resumeDone(ctx)
+	}
+}
+
+// complete writes what the store lacks of the tail s. What it has must be equal.
+func (s *stage) complete(ctx context.Context, op string, name pfs.Path, store pfs.Handle) error {
+	info, err := store.Stat(ctx)
+	if err != nil {
+		return err
+	}
+	if info.ID != s.Base.ID {
+		return pfs.Errorf(op, name, pfs.Stale, "%d bytes that were not synced are lost: %w", s.size, errTaken)
+	}
+	if info.Size < s.From {
+		return pfs.Errorf(op, name, pfs.Stale, "%d bytes that were not synced are lost, because it has %d bytes and not %d: %w", s.size, info.Size, s.From, errTaken)
+	}
+	ours, theirs := make([]byte, min(s.size, pfs.ChunkSize)), []byte(nil)
+	for at := int64(0); at < s.size; at += int64(len(ours)) {
+		ours = ours[:min(s.size-at, pfs.ChunkSize)]
+		if _, err := s.read(op, name, ours, at); err != nil {
+			return err
+		}
+		there := max(0, min(info.Size-s.From-at, int64(len(ours))))
+		if there > 0 && s.Rights&pfs.OpenRead != 0 {
+			theirs = append(theirs[:0], ours[:there]...)
+			if _, err := store.ReadAt(ctx, theirs, s.From+at); err != nil {
+				return err
+			}
+			if !bytes.Equal(theirs, ours[:there]) {
+				return pfs.Errorf(op, name, pfs.Stale, "%d bytes that were not synced are lost: %w", s.size, errTaken)
+			}
+		}
+		if _, err := store.WriteAt(ctx, ours[there:], s.From+at+there); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// resumeTail takes over the tail of a process that has died. It is completed when the file is used, or soon.
+func (f *FS) resumeTail(s *stage) {
+	fl := f.newFile(s.Path)
+	fl.tail, fl.unsynced, fl.end = s, true, s.From+s.size
+	fl.users, fl.resumed = 1, true
+	f.files[s.Path] = fl
+}
+
+// resumeDone ends what resumeTail has begun: no handle was continued meanwhile.
+func (fl *file) resumeDone(ctx context.Context) {
+	if fl.handles == 0 && fl.store != nil {
+		_ = fl.store.Close(ctx) // everything is synced
+		fl.store, fl.rights = nil, 0
+		fl.setEnd(-1, false)
+	}
+	if fl.resumed {
+		fl.resumed = false
+		fl.fs.release(fl)
+	}
+}
+
+// there returns how many bytes of p the store has at off already: a process that has died may have written them.
+func (fl *file) there(ctx context.Context, p []byte, off int64) int {
+	if fl.rights&pfs.OpenRead == 0 || fl.sync(ctx, false) != nil {
+		return 0
+	}
+	have := make([]byte, len(p))
+	n, _ := fl.store.ReadAt(ctx, have, off)
+	if !bytes.Equal(have[:n], p[:n]) {
+		return 0
+	}
+	return n
+}
+
+// resumeNameless takes over a file that has no name but handles, which may be continued.
+func (f *FS) resumeNameless(s *stage) {
+	fl := f.newFile("")
+	s.apart = true
+	fl.setStage(s)
+	fl.unclaimed = s.Handles
+	f.nameless[s.Shown] = fl
+}
+
+// continueNameless returns a handle of the file without a name that users know by that ID, nil if there is none.
+func (f *FS) continueNameless(ctx context.Context, id uint64, name pfs.Path, flags pfs.OpenFlags) (pfs.Handle, error) {
+	f.mu.Lock()
+	fl := f.nameless[id]
+	f.mu.Unlock()
+	if fl == nil {
+		return nil, nil
+	}
+	if err := fl.lock(ctx); err != nil {
+		return nil, err
+	}
+	defer fl.unlock()
+	if fl.stage == nil { // the last one was closed
+		return nil, nil
+	}
+	fl.unclaimed = max(0, fl.unclaimed-1)
+	return fl.newHandle(name, flags), nil
+}
+
+// leave notes that a handle was closed and others are left.
+func (fl *file) leave() {
+	fl.mu.Lock()
+	defer fl.mu.Unlock()
+	if fl.stage != nil && fl.stage.apart {
+		fl.stage.hold(fl.handles + fl.unclaimed)
+	}
+}
