@@ -352,7 +352,7 @@ func TestUntilTheEnd(t *testing.T) {
 	done := make(chan *job.Uploaded)
 	go func() { done <- r.upload() }()
 	var content string
-	for end, i := time.Now().Add(1500*time.Millisecond), 0; time.Now().Before(end); i++ {
+	for end, i := time.Now().Add(1500*time.Millisecond), 0; i < 50 || time.Now().Before(end); i++ {
 		content = fmt.Sprint("version ", i)
 		r.write("same", content)
 		r.write(fmt.Sprint("many/", i%50), content)
