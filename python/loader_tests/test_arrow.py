@@ -21,3 +21,32 @@ class Arrow(InDirectory):
                 self.assertEqual([str(t) for t in table.schema.types], ["uint64", "int64"])
                 self.assertEqual(table.column("a").to_pylist(), [1, 1, 1, big])
                 self.assertEqual(table.column("b").to_pylist(), [-1, -1, -1, 2])
+
+    def test_arrow_of_moments(self) -> None:
+        """Dates and times of numpy become the nearest types of Arrow, and NaT becomes null."""
+        nat = -(2**63)
+        rows = [{"d": 18262, "h": 24, "m": 600, "u": 1_000_000, "a": [1, nat]}, {"d": nat, "h": nat, "m": 0, "u": nat, "a": [0, 0]}]
+        recordio.convert(self.dir / "x", rows, 100, "t", payload="msgpack")
+        path = self.dir / "x" / ".t.manifest"
+        kinds = {"d": "datetime64[D]", "h": "datetime64[h]", "m": "datetime64[M]", "u": "timedelta64[us]", "a": "datetime64[D][2]"}
+        columns = [{"name": name, "type": kind} for name, kind in kinds.items()]
+        m = json.loads(path.read_text())
+        path.write_text(json.dumps({**m, "columns": columns}))
+        table = recordio.Dataset(self.dir / "x").to_arrow()
+        types = ["date32[day]", "timestamp[s]", "date32[day]", "duration[us]"]
+        self.assertEqual([str(t) for t in table.schema.types[:4]], types)
+        first, second = table.to_pylist()
+        self.assertEqual([str(first[k]) for k in "dhm"], ["2020-01-01", "1970-01-02 00:00:00", "2020-01-01"])
+        self.assertEqual([second[k] for k in "dhu"], [None] * 3)
+        self.assertEqual([str(d) for d in first["a"]], ["1970-01-02", "None"])
+        path.write_text(json.dumps({**m, "columns": [{"name": "d", "type": "datetime64[as]"}]}))
+        with self.assertRaisesRegex(TypeError, "Arrow has no type for"):
+            recordio.Dataset(self.dir / "x").to_arrow()
+
+    def test_arrow_of_bytes(self) -> None:
+        """Records that are bytes become one column, whatever the manifest says of their origin."""
+        recordio.convert(self.dir / "x", [b"a", b"b"], 100, "t", payload="raw")
+        path = self.dir / "x" / ".t.manifest"
+        m = json.loads(path.read_text())
+        path.write_text(json.dumps({**m, "columns": [{"name": "a", "type": "text"}]}))
+        self.assertEqual(recordio.Dataset(self.dir / "x").to_arrow().to_pylist(), [{"value": b"a"}, {"value": b"b"}])

@@ -1,3 +1,4 @@
+import json
 import multiprocessing
 import os
 import pickle
@@ -34,6 +35,31 @@ class Dataset(InDirectory):
                     ds[i]
         self.assertIn("12 records in 4 files", repr(ds))
         self.assertTrue((directory / ".t-00000-of-00004.idx").exists())
+
+    def test_what_is_no_number(self) -> None:
+        ds: Any = recordio.Dataset(self.dataset(COUNTS))
+        for wrong in ("3", ["3"], [1.5], 1.5, np.array([True] * 12), [None], b"3"):
+            with self.assertRaises(TypeError):
+                ds[wrong]
+        for far in (2**70, [-(2**70)], [0, 2**63]):
+            with self.assertRaises(IndexError):
+                ds[far]
+        self.assertEqual(ids(ds[np.array([3, 11], np.uint64)]), [3, 11])
+        with self.assertRaisesRegex(ValueError, "cache_bytes=-1"):
+            recordio.Dataset(self.dir / "t", cache_bytes=-1)
+
+    def test_edited_manifest(self) -> None:
+        """Types that a manifest cannot have, and columns that records lack, are errors."""
+        directory = self.dataset(COUNTS)
+        manifest = directory / ".t.manifest"
+        m = json.loads(manifest.read_text())
+        for kind in ("foo", "integer", "list<foo>", "Int"):
+            manifest.write_text(json.dumps({**m, "columns": [{"name": "id", "type": kind}]}))
+            with self.assertRaisesRegex(ValueError, "this package does not know it"):
+                recordio.Dataset(directory)
+        manifest.write_text(json.dumps({**m, "columns": [{"name": "day", "type": "date"}]}))
+        with self.assertRaisesRegex(ValueError, "record 5: the record has no column 'day'|record 0: the record has no column 'day'"):
+            recordio.Dataset(directory)[5]
 
     def test_one_file(self) -> None:
         path = self.dataset(COUNTS) / "t-00001-of-00004"
@@ -77,8 +103,12 @@ class Dataset(InDirectory):
         (directory / "t-00003-of-00004").unlink()
         with self.assertRaisesRegex(ValueError, "1 of the 4 files of the dataset t are not among"):
             recordio.Dataset(str(directory) + "/t*")
-        with self.assertRaises(FileNotFoundError):
-            recordio.Dataset(directory)[9]
+        with self.assertRaisesRegex(FileNotFoundError, "t-00003-of-00004: the manifest lists this file"):
+            recordio.Dataset(directory)
+        (directory / "t-00003-of-00004").write_bytes(b"x")
+        with self.assertRaisesRegex(recordio.RecordIOError, "the file has 1 bytes, and the manifest states"):
+            recordio.Dataset(directory)
+        (directory / "t-00003-of-00004").unlink()
         self.assertEqual(len(recordio.Dataset(str(directory) + "/t*", check=False)), 9)
 
     def test_nothing_there(self) -> None:

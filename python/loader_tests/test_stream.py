@@ -43,6 +43,15 @@ class Stream(InDirectory):
                 want = self.stream(3, 0, seed=5, shuffle=shuffle).order().at(streaming.np.arange(TOTAL)).tolist()
                 self.assertEqual(got, [want[0::3], want[1::3], want[2::3]], shuffle)
 
+    def test_arguments(self) -> None:
+        wrong: Any
+        for wrong in ({"seed": 1.5}, {"epoch": None}, {"cursor": "0"}, {"world_size": "2", "rank": 0}, {"batch_size": 2.0}):
+            with self.assertRaisesRegex(TypeError, "an integer is needed"):
+                self.stream(**wrong)
+        for wrong in (True, None, "all", "block", 3):
+            with self.assertRaisesRegex(ValueError, "shuffle"):
+                self.stream(shuffle=wrong)
+
     def test_equal(self) -> None:
         self.assertEqual([len(self.stream(4, r, equal="drop")) for r in range(4)], [21] * 4)
         self.assertEqual([len(list(self.stream(4, r, equal="pad"))) for r in range(4)], [22] * 4)

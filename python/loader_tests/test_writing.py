@@ -15,6 +15,20 @@ from .files import WRITTEN, InDirectory, needs_written
 
 
 class Writer(InDirectory):
+    def test_what_is_no_record(self) -> None:
+        with recordio.writer(self.dir / "f") as w:
+            for wrong in (3, "text", None, [1]):
+                with self.assertRaisesRegex(TypeError, "a record is bytes"):
+                    w.write(wrong)  # type: ignore[arg-type]
+        self.assertEqual(len(recordio.Dataset(self.dir / "f")), 0)
+
+    def test_json_keys(self) -> None:
+        """A key that JSON would turn into text is an error."""
+        for wrong in ({1: 2}, [{"a": {None: 1}}], ({True: 1},)):
+            with self.assertRaisesRegex(TypeError, "JSON has no key"):
+                recordio.convert(self.dir / "x", [wrong], 100, "t", payload="json")
+        self.assertEqual(list((self.dir / "x").iterdir()), [])
+
     @needs_written
     def test_same_as_go(self) -> None:
         """Files of the Go writer, written again: the same bytes without compression and with snappy, and

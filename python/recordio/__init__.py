@@ -53,3 +53,7 @@ def __getattr__(name):
         raise ImportError("recordio.%s needs Python 3.10 and the extra: pip install paddle-recordio[fast] (%s)" % (name, e))
     globals()[name] = getattr(module, name)
     return globals()[name]
+
+
+def __dir__():
+    return sorted(set(globals()) | set(_LATER))

@@ -51,10 +51,12 @@ def _element(t: Type) -> pa.DataType:
         return _WORDS[t.word]
     if t.word == "time":
         return (pa.time32 if t.unit in ("s", "ms") else pa.time64)(t.unit)
-    if t.word == "duration" or t.word == "timedelta64" and t.unit in ("s", "ms", "us", "ns"):
+    if t.word == "duration":
         return pa.duration(t.unit)
-    if t.word == "timestamp" or t.word == "datetime64" and t.unit in ("s", "ms", "us", "ns"):
+    if t.word == "timestamp":
         return pa.timestamp(t.unit, t.zone or None)
+    if t.word in ("datetime64", "timedelta64"):
+        return pa.from_numpy_dtype(_moment(t))
     if t.word == "decimal":
         precision, scale = t.precision or (76, 38)
         return pa.decimal128(precision, scale) if precision <= 38 else pa.decimal256(precision, scale)
@@ -67,7 +69,22 @@ def _element(t: Type) -> pa.DataType:
     return pa.from_numpy_dtype(t.dtype)
 
 
+def _moment(t: Type) -> np.dtype[Any]:
+    """Returns the dtype nearest to a datetime64 or timedelta64 that Arrow has: days, or seconds and their parts."""
+    dtype = t.dtype
+    unit, factor = np.datetime_data(dtype) if dtype is not None else ("generic", 1)
+    if dtype is None or unit in ("ps", "fs", "as", "generic") or dtype.kind == "m" and unit in ("Y", "M"):
+        raise TypeError("Arrow has no type for %s" % t.text)
+    if unit not in ("s", "ms", "us", "ns"):
+        unit = "D" if dtype.kind == "M" and unit in ("Y", "M", "W", "D") else "s"
+    return np.dtype("%s8[%s]" % (dtype.kind, unit))
+
+
 def _fixed(t: Type, payload: str) -> Fix:
+    if t.word in ("datetime64", "timedelta64"):
+        given: Any = t.dtype
+        to = _moment(t)
+        return lambda value: np.array(value, np.int64).view(given).astype(to).tolist()
     """Returns the function that gives pyarrow what it accepts for the type."""
     if t.word == "decimal":
         return decimal.Decimal
@@ -96,7 +113,7 @@ def table(dataset: Dataset) -> pa.Table:
     from .streaming import Stream
 
     columns = [(c["name"], Type(c["type"])) for c in dataset.columns if c["type"] != "skip"]
-    if not columns or any(c.get("label") for c in dataset.columns):
+    if not columns or dataset.payload == "raw" or any(c.get("label") for c in dataset.columns):
         values = list(dataset)
         maps = bool(values) and all(isinstance(v, dict) for v in values)
         return pa.table({name: _array([v.get(name) for v in values]) for name in values[0]} if maps else {"value": _array(values)})

@@ -175,7 +175,18 @@ def _pack(sample: Any) -> bytes:
     return bytes(msgpack.packb(sample, default=_tensor))
 
 
+def _check_keys(value: Any) -> None:
+    """Raises TypeError for keys that JSON would turn into text."""
+    if isinstance(value, dict):
+        for key in value:
+            if not isinstance(key, str):
+                raise TypeError("JSON has no key %r: use text, or another payload" % (key,))
+    for part in value.values() if isinstance(value, dict) else value if isinstance(value, (list, tuple)) else ():
+        _check_keys(part)
+
+
 def _json(sample: Any) -> bytes:
+    _check_keys(sample)
     return json.dumps(sample, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode("utf-8")
 
 

@@ -407,7 +407,7 @@ class Repaired:
     def __init__(self, base: Storage, repairs: Repairs) -> None:
         self.base, self.parts = base, repairs.parts
         self.indexes = {index.name_of(path) for path in self.parts}
-        self.isdir, self.names, self.glob = base.isdir, base.names, base.glob
+        self.isdir, self.names, self.glob, self.sizes = base.isdir, base.names, base.glob, base.sizes
 
     def size(self, path: str) -> int:
         parts = self.parts.get(path)

@@ -8,6 +8,7 @@ from collections import OrderedDict
 from typing import TYPE_CHECKING, Any, Callable, Iterator, Sequence, overload
 
 import numpy as np
+import numpy.typing as npt
 
 from .chunks import NONE
 from .codecs import crc32c, decompress
@@ -15,7 +16,7 @@ from .damage import Repairs, check_policy
 from .errors import PickleError, RecordIOError
 from .index import Ints
 from .schema import Decoder
-from .shards import Pattern, Shard, apply, find, repaired
+from .shards import Pattern, Shard, apply, check_sizes, find, repaired
 from .storage import Range
 
 if TYPE_CHECKING:
@@ -56,9 +57,13 @@ class Dataset:
         on_damage: str = "fail",
         _repairs: Repairs | None = None,
     ) -> None:
+        if operator.index(cache_bytes) < 0:
+            raise ValueError("cache_bytes=%d: at least 0" % cache_bytes)
         self._pattern, self._decode, self.cache_bytes = pattern, decode, cache_bytes
         found = find(pattern, check)
         check_policy(on_damage)
+        if check and on_damage == "fail":
+            check_sizes(found.shards)
         self._repairs = repaired(found.shards, on_damage) if _repairs is None else _repairs
         self.damage = self._repairs.damage
         apply(self._repairs, found.shards)
@@ -96,10 +101,10 @@ class Dataset:
 
     def read_batch(self, indices: Sequence[int] | Ints) -> list[memoryview]:
         """The bytes of the records with these numbers, as views of decompressed blocks."""
-        numbers = np.asarray(indices, np.int64).reshape(-1)
-        numbers = np.where(numbers < 0, numbers + len(self), numbers)
-        if len(numbers) and (numbers.min() < 0 or numbers.max() >= len(self)):
-            raise IndexError("record %d of %d" % (next(i for i in indices if not -len(self) <= i < len(self)), len(self)))
+        numbers = _numbers(indices)
+        if len(numbers) and not -len(self) <= numbers.min() <= numbers.max() < len(self):
+            raise IndexError("record %d of %d" % (next(i for i in numbers.tolist() if not -len(self) <= i < len(self)), len(self)))
+        numbers = np.where(numbers < 0, numbers + len(self), numbers).astype(np.int64)
         return self._blocks.read(numbers, self.starts)
 
     def decode_batch(self, records: Sequence[memoryview], indices: Sequence[int] | Ints | None = None) -> list[Any]:
@@ -125,6 +130,16 @@ class Dataset:
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _again, (type(self), self._pattern, self._decode, self.cache_bytes, self._repairs)
+
+
+def _numbers(indices: Sequence[int] | Ints) -> npt.NDArray[Any]:
+    """Returns record numbers as an array, also those that fit into no type. Raises TypeError for anything else."""
+    numbers = np.asarray(indices).reshape(-1)
+    if numbers.dtype.kind == "b":
+        raise TypeError("a mask is not a list of record numbers: use numpy.flatnonzero(mask)")
+    if numbers.dtype.kind in "iu" or not len(numbers):
+        return numbers
+    return np.array([operator.index(i) for i in np.asarray(indices, object).ravel()], object)
 
 
 def _again(

@@ -108,7 +108,7 @@ class _Block:
 
 def parse_shuffle(text: str) -> tuple[str, int, int]:
     """Returns the kind of a shuffle (none, global or block), the window and the lanes of the last."""
-    words = text.split(":")
+    words = text.split(":") if isinstance(text, str) else [""]
     if text in ("none", "global"):
         return text, 0, 1
     if words[0] == "block" and len(words) in (2, 3) and all(w.isascii() and w.isdigit() and 0 < int(w) < 1 << 31 for w in words[1:]):

@@ -25,6 +25,10 @@ _FIELD = re.compile(r'\s*("(?:[^"\\]|\\.)*"|[^\s"]+) (.*)', re.DOTALL)
 _UNITS = {"s": 1_000_000, "ms": 1000, "us": 1}
 _SCALARS = {"int": "int64", "float": "float64", "bool": "bool"}
 _NUMPY = re.compile(r"u?int\d+|float\d+|complex\d+|bool|[USV]\d+")
+_WORDS = (
+    *("int", "float", "bool", "text", "bytes", "null", "skip", "date", "time", "duration", "timestamp", "decimal"),
+    *("list", "map", "struct", "datetime64", "timedelta64"),
+)
 _MOST_DEPTH = 64
 
 
@@ -39,6 +43,8 @@ class Type:
         if match is None or depth > _MOST_DEPTH:
             raise ValueError("the manifest has the type %.80r: this package does not know it" % text)
         self.text, self.word = text, match.group(1)
+        if self.word not in _WORDS and not _NUMPY.fullmatch(self.word):
+            raise ValueError("the manifest has the type %.80r: this package does not know it" % text)
         inner, brackets = match.group(2), re.findall(r"\[([^\]]*)\]", match.group(3) or "")
         self.precision = (int(match.group(4)), int(match.group(5))) if match.group(4) else None
         self.unit, self.zone = "", ""
@@ -111,7 +117,7 @@ def _made(t: Type, payload: str) -> Convert | None:
     if t.word == "struct" and t.shape is None:
         return _struct(t, payload)
     dtype = t.dtype
-    if dtype is None or t.shape is None and t.word in ("bool", "float16", "float32") or t.word in _SCALARS:
+    if dtype is None or t.shape is None and t.word in ("float16", "float32", *_SCALARS):
         return None
     return _scalar(dtype) if t.shape is None else _array(dtype, payload)
 
@@ -332,8 +338,9 @@ def _row(types: list[tuple[str, Type, int]], payload: str) -> Convert | None:
 
     def convert(value: dict[str, Any]) -> dict[str, Any]:
         for name, c in named:
-            if name in value:
-                value[name] = c(value[name])
+            if name not in value:
+                raise ValueError("the record has no column %r, which the manifest states" % name)
+            value[name] = c(value[name])
         return value
 
     return convert

@@ -231,6 +231,18 @@ def _listed(storage: Storage, directory: str, name: str) -> tuple[list[str], dic
     return ["%s/%s" % (directory, s["name"]) for s in m["shards"]], m
 
 
+def check_sizes(shards: list[Shard]) -> None:
+    """Raises FileNotFoundError or RecordIOError unless every file that a manifest lists is there, with its size."""
+    listed = [s for s in shards if s.stated]
+    sizes = shards[0].storage.sizes([s.path for s in listed]) if listed else {}
+    for s in listed:
+        stated = s.stated["bytes"] if s.stated else 0
+        if s.path not in sizes:
+            raise FileNotFoundError("%s: the manifest lists this file, and it is missing" % s.path)
+        if sizes[s.path] != stated:
+            raise s.error("the file has %d bytes, and the manifest states %d" % (sizes[s.path], stated))
+
+
 def _check(shards: list[Shard], manifests: list[dict[str, Any] | None]) -> None:
     """Compares the files with their manifests or, without one, with the numbers in their names."""
     by_id = {id(m): m for m in manifests if m}

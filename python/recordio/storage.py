@@ -19,6 +19,11 @@ class Storage(Protocol):
     def names(self, path: str) -> list[str]: ...
     def glob(self, pattern: str) -> list[str]: ...
     def size(self, path: str) -> int: ...
+
+    def sizes(self, paths: Sequence[str]) -> dict[str, int]:
+        """Returns the sizes of those of the files that exist."""
+        ...
+
     def read(self, path: str) -> bytes: ...
 
     def ranges(self, ranges: Sequence[Range]) -> list[bytes]:
@@ -53,6 +58,15 @@ class Local:
 
     def size(self, path: str) -> int:
         return os.stat(path).st_size
+
+    def sizes(self, paths: Sequence[str]) -> dict[str, int]:
+        found = {}
+        for path in paths:
+            try:
+                found[path] = self.size(path)
+            except FileNotFoundError:
+                pass
+        return found
 
     def read(self, path: str) -> bytes:
         with open(path, "rb") as f:
@@ -124,6 +138,14 @@ class Remote:
         if self._fs.protocol == "pfs":
             self._versions[path] = info.get("version", "")
         return int(info["size"])
+
+    def sizes(self, paths: Sequence[str]) -> dict[str, int]:
+        found: dict[str, int] = {}
+        for directory in dict.fromkeys(p.rsplit("/", 1)[0] for p in paths):
+            for f in self._fs.ls(directory, detail=True):
+                if f["type"] == "file":
+                    found["%s/%s" % (directory, f["name"].rsplit("/", 1)[-1])] = int(f["size"])
+        return {p: found[p] for p in paths if p in found}
 
     def read(self, path: str) -> bytes:
         return bytes(self._fs.cat_file(path))

@@ -92,7 +92,11 @@ class Stream:
         cursor: int = 0,
         batch_size: int = 1,
     ) -> None:
-        self.dataset, self.seed, self.epoch, self.batch_size = dataset, seed, epoch, batch_size
+        numbers = {"world_size": world_size, "rank": rank, "seed": seed, "epoch": epoch, "cursor": cursor, "batch_size": batch_size}
+        for name, value in numbers.items():
+            if not hasattr(value, "__index__"):
+                raise TypeError("%s=%r: an integer is needed" % (name, value))
+        self.dataset, self.seed, self.epoch, self.batch_size = dataset, int(seed), int(epoch), int(batch_size)
         kind, window, lanes = parse_shuffle(shuffle)
         self.shuffle = "block:%d:%d" % (window, lanes) if kind == "block" else kind
         if batch_size < 1:

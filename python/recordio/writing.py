@@ -79,6 +79,8 @@ class writer:  # noqa: N801 (the name of the reader is reader)
 
     def write(self, record: bytes | bytearray | memoryview) -> None:
         """Adds a record."""
+        if not isinstance(record, (bytes, bytearray, memoryview)):
+            raise TypeError("%s: a record is bytes, not %s" % (self.path, type(record).__name__))
         if self._file.closed:
             raise ValueError("%s: the writer is closed" % self.path)
         data = bytes(record)

@@ -45,6 +45,17 @@ def count(fs, monkeypatch):
     return sent
 
 
+def test_makedirs(fs, home):
+    fs.makedirs(home + "/a/b")
+    fs.makedirs(home + "/a/b", exist_ok=True)
+    with pytest.raises(FileExistsError):
+        fs.makedirs(home + "/a/b")
+    fs.pipe(home + "/f", b"")
+    for exist_ok in (False, True):
+        with pytest.raises(OSError):
+            fs.makedirs(home + "/f", exist_ok=exist_ok)
+
+
 def test_paths(fs, home):
     with fsspec.open("pfs://%s/a" % home, "wb") as f:
         f.write(b"abc")

@@ -449,13 +449,15 @@ class PfsFileSystem(AsyncFileSystem):  # type: ignore[misc]
     async def _makedirs(self, path: str, exist_ok: bool = False) -> None:
         path = self._strip_protocol(path)
         s, name = self._at(path)
+        if not exist_ok and await self._exists(path):
+            raise Failure(EXIST, "", path)
         try:
             await s.call("mkdir", {"path": name, "mode": _DIR_MODE}, change=True)
         except Failure as e:
             if e.kind == NOT_EXIST and self._parent(path):
                 await self._makedirs(self._parent(path), exist_ok=True)
-                await self._makedirs(path, exist_ok=exist_ok)
-            elif not (e.kind == EXIST and exist_ok and await self._isdir(path)) and not (exist_ok and await self._isdir(path)):
+                await self._makedirs(path, exist_ok=True)
+            elif not await self._isdir(path):
                 raise
 
     @_raises
