@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"os"
 	"runtime"
 	"sync"
 	"sync/atomic"
@@ -65,7 +66,7 @@ type device struct {
 // learn what was agreed on.
 func newDevice(c *Connection, s *server) (*device, error) {
 	d := &device{fd: int(c.Device.Fd()), library: raw.NewProtocolServer(s, libraryOptions(s.opts)), server: s, ended: make(chan struct{})}
-	d.in.New = func() any { b := make([]byte, maxWrite+4096); return &b }
+	d.in.New = func() any { b := resident(maxWrite + 4096); return &b }
 	d.out.New = func() any { b := make([]byte, maxWrite+4096); return &b }
 	answer := make([]byte, 4096)
 	if n, status := d.library.HandleRequest([][]byte{c.Hello}, [][]byte{answer}); n == 0 || !status.Ok() {
@@ -128,14 +129,24 @@ func (d *device) serve() {
 	}
 }
 
+// resident returns a buffer whose pages are in memory. While this process is killed, the kernel cannot make more
+// of them, and answers the request that it is copying with EIO.
+func resident(n int) []byte {
+	b := make([]byte, n)
+	for i := 0; i < n; i += os.Getpagesize() {
+		b[i] = 0
+	}
+	return b
+}
+
 // loop reads and answers requests one after another. When it has one to answer and no other goroutine
 // waits for the next, it starts another.
 func (d *device) loop() {
 	defer d.readers.Done()
 	buf := d.in.Get().(*[]byte)
-	defer d.in.Put(buf)
+	defer func() { d.in.Put(buf) }()
 	most := int32(max(2, min(16, runtime.GOMAXPROCS(0))))
-	var small [4096]byte
+	var small, message [4096]byte
 	for {
 		n, err := syscall.Read(d.fd, *buf)
 		switch {
@@ -162,7 +173,14 @@ func (d *device) loop() {
 			d.readers.Add(1)
 			go d.loop()
 		}
-		d.answer(request, small[:])
+		if n <= len(message) { // so that a slow answer occupies little memory
+			request = message[:copy(message[:], request)]
+			d.in.Put(buf)
+			d.answer(request, small[:])
+			buf = d.in.Get().(*[]byte)
+		} else {
+			d.answer(request, small[:])
+		}
 		d.busy.Add(-1)
 		if d.waiting.Add(1) > most {
 			d.waiting.Add(-1)

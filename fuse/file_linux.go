@@ -235,15 +235,16 @@ func (s *server) Create(cancel <-chan struct{}, in *raw.CreateIn, base string, o
 func (s *server) create(ctx context.Context, dir *node, hdr *raw.InHeader, name pfs.Path, mode fs.FileMode, flags uint32) (*namedHandle, error) {
 	open := handleFlags(flags)
 	h, err := s.openHandle(ctx, name, open&^pfs.OpenTruncate|pfs.OpenCreate|pfs.OpenExclusive, mode.Perm())
-	switch {
-	case pfs.KindOf(err) == pfs.Exist && flags&syscall.O_EXCL == 0:
-		return s.openHandle(ctx, name, open, 0)
-	case pfs.KindOf(err) == pfs.Exist && s.journal.again(hdr.Unique):
+	there := pfs.KindOf(err) == pfs.Exist
+	if there && s.journal.again(hdr.Unique) {
 		var made uint64
 		err = s.isThere(ctx, name, func(info pfs.Info) bool { made = info.ID; return info.IsRegular() && info.Size == 0 }, err)
 		if err == nil { // the store may believe that the other server writes it
 			h, err = s.openHandleAs(ctx, pfs.HandleID{Continue: made != 0, File: made}, name, open, 0)
 		}
+	}
+	if there && err != nil && flags&syscall.O_EXCL == 0 {
+		return s.openHandle(ctx, name, open, 0)
 	}
 	if err != nil {
 		return nil, err

@@ -74,6 +74,7 @@ const (
 // broker keeps one mount.
 type broker struct {
 	opts     Options
+	id       string
 	state    []*os.File
 	replaced int // servers that were started after the first one
 
@@ -114,7 +115,7 @@ func Run(ctx context.Context, opts Options) error {
 	if opts.Grace == 0 {
 		opts.Grace = 30 * time.Second
 	}
-	b := &broker{opts: opts}
+	b := &broker{opts: opts, id: pfs.NewID()}
 	for range 2 {
 		f, err := os.CreateTemp(opts.StateDir, "pfs-mount-")
 		if err != nil {
@@ -132,7 +133,7 @@ func Run(ctx context.Context, opts Options) error {
 func (b *broker) run(ctx context.Context) error {
 	free := make(chan struct{})
 	close(free)
-	s, err := b.start(free, pfs.NewID())
+	s, err := b.start(free, b.newSession())
 	if err != nil {
 		return err
 	}
@@ -257,7 +258,7 @@ func (b *broker) stop(s *server) error {
 func (b *broker) upgrade(ctx context.Context, old *server) (*server, error) {
 	const op = "broker.upgrade"
 	mayConnect := make(chan struct{})
-	s, err := b.start(mayConnect, pfs.NewID())
+	s, err := b.start(mayConnect, b.newSession())
 	if err != nil {
 		return nil, err
 	}
@@ -304,6 +305,9 @@ func (s *server) stuck() error {
 	}
 	return pfs.Errorf("broker.Run", "", pfs.Unavailable, "the mount at %s is ended: process %d, its server, was killed and does not end", b.dir(), s.cmd.Process.Pid)
 }
+
+// newSession returns a session for a server and its replacements.
+func (b *broker) newSession() string { return b.id + "-" + pfs.NewID() }
 
 // start starts a server. It gets the mount when mayConnect is closed.
 func (b *broker) start(mayConnect chan struct{}, session string) (*server, error) {

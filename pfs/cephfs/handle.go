@@ -102,7 +102,12 @@ func (h *handle) set(c *call, ch change) error {
 		}
 		ch.size = nil
 	}
-	return c.lib(func(m *cMount, p *cPerms) error { return setattr(m, h.in, ch, p) })
+	err := c.lib(func(m *cMount, p *cPerms) error { return setattr(m, h.in, ch, p) })
+	if err == nil && ch.size != nil && *ch.size > 0 {
+		// libcephfs may keep a greater length to itself. If it died, the MDS would find only the bytes.
+		err = unforgotten(c.lib(func(m *cMount, _ *cPerms) error { return syncInode(m, h.in) }))
+	}
+	return err
 }
 
 func (h *handle) xattr(c *call, name string) ([]byte, error) {

@@ -44,6 +44,10 @@ type Options struct {
 	// Retry is the retry policy if the context carries no retry.Budget.
 	Retry retry.Policy
 
+	// Sender, if not empty, is ID/N: an ID for this process and those that it replaces, and its number
+	// among them. Changes of earlier processes are not carried out any more after one of this process.
+	Sender string
+
 	// UserAgent names the program to the service's log.
 	UserAgent string
 

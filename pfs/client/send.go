@@ -186,6 +186,7 @@ func (c *Client) request(ctx context.Context, m message, token string, touch fun
 	set("User-Agent", c.opts.UserAgent)
 	set(wire.HeaderDatacenter, c.opts.Datacenter)
 	set(wire.HeaderRequest, m.id)
+	set(wire.HeaderSender, c.opts.Sender)
 	if m.trailers {
 		set(wire.TE, wire.TETrailers)
 	}

@@ -30,6 +30,7 @@ func newQueue() *queue {
 // batch makes many small files and directories.
 func (s *Server) batch(w http.ResponseWriter, r *request) error {
 	var m wire.BatchRequest
+	r.changes = true
 	end, err := s.beginBatch(w, r, s.writes, &m)
 	if err != nil {
 		return err

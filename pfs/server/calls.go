@@ -145,6 +145,7 @@ func (s *Server) serveCall(method string, c call) handler {
 		if err != nil {
 			return err
 		}
+		r.changes = c.changes || c.once
 		end, err := s.begin(r, s.requests)
 		if err != nil {
 			return err

@@ -20,6 +20,7 @@ type smallCopy struct {
 // together, whatever their stores. It counts as a batch that is written.
 func (s *Server) copyBatch(w http.ResponseWriter, r *request) error {
 	var m wire.CopyBatchRequest
+	r.changes = true
 	end, err := s.beginBatch(w, r, s.writes, &m)
 	if err != nil {
 		return err

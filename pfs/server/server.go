@@ -17,7 +17,7 @@
 //	server, slots, body, pace        how a request comes in, waits for a slot, and what a slow client may take
 //	login                            tokens
 //	calls, attrcalls, lateanswer,    the table of calls, those on attributes, answers that take long,
-//	dedup                            calls that must not be done twice
+//	dedup, senders                   calls that must not be done twice, or after those of another process
 //	data, dataanswer, openfiles      chunks that are read and written, and files that stay open between them
 //	opencache                        what stays open between requests: files, uploads, handles
 //	handle, handlecalls              files that clients open with a lease
@@ -111,6 +111,7 @@ type Server struct {
 	extended *slots      // of extensions, by user: they may last for hours
 	copies   *budgets
 	copying  *slots // by the copy, one for each
+	senders  *senders
 	turns    *fair.Queue
 	metrics  *metrics
 
@@ -141,6 +142,7 @@ func New(cfg Config) *Server {
 		extended: newSlots(cfg.MaxRequests, cfg.MaxRequests/4),
 		copies:   newBudgets(),
 		copying:  newSlots(cfg.MaxRequests, 1),
+		senders:  newSenders(),
 		turns:    newTurns(),
 
 		readiness: &readiness{turn: make(chan struct{}, 1)},
@@ -233,10 +235,11 @@ func (s *Server) ConnContext(ctx context.Context, c net.Conn) context.Context {
 // request is an authenticated request.
 type request struct {
 	*http.Request
-	id    auth.Identity
-	tree  pfs.FileSystem // from begin on
-	audit []any          // fields of the audit line
-	quiet bool           // the call changes nothing, and leaves no audit line
+	id      auth.Identity
+	tree    pfs.FileSystem // from begin on
+	audit   []any          // fields of the audit line
+	quiet   bool           // the call changes nothing, and leaves no audit line
+	changes bool           // it may change something
 }
 
 // handler serves an authenticated request. Its error is the answer.
@@ -300,7 +303,18 @@ func (s *Server) prepare(r *request, end func()) (func(), error) {
 		}
 	}
 	r.tree = s.cfg.View(r.id, r.Header.Get(wire.HeaderDatacenter))
-	return end, nil
+	if !r.changes && r.Method != http.MethodPut {
+		return end, nil
+	}
+	leave, err := s.senders.enter(r.Context(), r.id.Name, r.Header.Get(wire.HeaderSender))
+	if err != nil {
+		end()
+		return nil, err
+	}
+	return func() {
+		leave()
+		end()
+	}, nil
 }
 
 // withSlot makes a handler that calls h once the request has a slot and a tree.

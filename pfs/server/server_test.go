@@ -78,7 +78,11 @@ func (l *lockedBuffer) String() string {
 
 // do sends a request as alice.
 func do(s *Server, method, target string, body []byte, header ...string) *httptest.ResponseRecorder {
-	r := httptest.NewRequest(method, target, bytes.NewReader(body))
+	return doWith(context.Background(), s, method, target, body, header...)
+}
+
+func doWith(ctx context.Context, s *Server, method, target string, body []byte, header ...string) *httptest.ResponseRecorder {
+	r := httptest.NewRequestWithContext(ctx, method, target, bytes.NewReader(body))
 	r.Header.Set("Authorization", "Bearer alice")
 	for i := 0; i+1 < len(header); i += 2 {
 		r.Header.Set(header[i], header[i+1])

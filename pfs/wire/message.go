@@ -17,6 +17,11 @@ const (
 	HeaderRequest    = "Pfs-Request"
 	HeaderInfo       = "Pfs-Info"
 
+	// HeaderSender, of requests, is ID/N: the ID of a program whose processes replace each other, and the number of
+	// the process. When the service has seen a change of a process, it refuses those of earlier ones, and it waits
+	// for those that are in progress.
+	HeaderSender = "Pfs-Sender"
+
 	// Of answers to users: how many requests, and how many batches of each kind (read and
 	// written), the user may have in progress.
 	HeaderRequests = "Pfs-Requests"

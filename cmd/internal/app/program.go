@@ -109,6 +109,7 @@ type App struct {
 	Local     LocalSide
 	Waiting   waiting // reports retries
 	Now       func() time.Time
+	Sender    string // see client.Options
 
 	Global  globalOptions
 	Stopped atomic.Bool // by a signal

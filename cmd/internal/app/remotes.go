@@ -231,6 +231,7 @@ func (a *App) Client(e config.Entry, token func(context.Context, string) (string
 		Datacenter:  e.Name,
 		Token:       token,
 		UserAgent:   a.Program + "/" + a.Main.Version,
+		Sender:      a.Sender,
 	}
 	if a.Global.Debug {
 		opts.Logger = slog.New(slog.NewTextHandler(a.Stderr, &slog.HandlerOptions{Level: slog.LevelDebug}))

@@ -210,6 +210,10 @@ func (o options) open(ctx context.Context, a *app.App, mountPoint string) (fsys 
 	}
 	if o.store == "" {
 		opts.Squash = true
+		if o.broker != nil {
+			mount, _, _ := strings.Cut(o.broker.Session(), "-")
+			a.Sender = fmt.Sprintf("%s/%d", mount, o.broker.Replacements())
+		}
 		var user string
 		if fsys.FileSystem, opts.Source, user, err = a.Remotes.Tree(ctx, root, o.service); err != nil {
 			return fsys, opts, err
