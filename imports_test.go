@@ -45,7 +45,7 @@ var allowed = map[string][]string{
 	"pfs/namespace": {"pfs", "pfs/auth", "pfs/permfs", "pfs/linkfs"},
 
 	"pfs/transfer": {"pfs", "pfs/digest", "pfs/retry", "internal/tempfile"},
-	"pfs/server":   {"pfs", "pfs/auth", "pfs/digest", "pfs/internal/fair", "pfs/retry", "pfs/transfer", "pfs/wire"},
+	"pfs/server":   {"internal/lru", "pfs", "pfs/auth", "pfs/digest", "pfs/internal/fair", "pfs/retry", "pfs/transfer", "pfs/wire"},
 	"pfs/client":   {"pfs", "pfs/retry", "pfs/wire"},
 	"pfs/pfstest":  {"pfs", "pfs/digest", "pfs/memfs"},
 
