@@ -43,4 +43,5 @@ var Formats = []Format{
 	tfrecordRawFormat,
 	webdatasetFormat,
 	parquetFormat,
+	arrowFormat,
 }

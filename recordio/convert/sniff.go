@@ -109,10 +109,8 @@ func elsewhere(head []byte) string {
 		return text("safetensors", "import numpy; from safetensors.numpy import load_file; "+fmt.Sprintf(savez, "load_file('x.safetensors')"))
 	case bytes.HasPrefix(head, []byte("Obj\x01")):
 		return text("Avro", "import fastavro, pandas; pandas.DataFrame(fastavro.reader(open('x.avro', 'rb'))).to_parquet('x.parquet')")
-	case bytes.HasPrefix(head, []byte("ARROW1")), bytes.HasPrefix(head, []byte("FEA1")):
-		return text("Arrow IPC, or Feather", "import pyarrow.feather, pyarrow.parquet as p; p.write_table(pyarrow.feather.read_table('x.arrow'), 'x.parquet')")
-	case bytes.HasPrefix(head, []byte("\xff\xff\xff\xff")):
-		return text("perhaps a stream of Arrow, as Hugging Face stores it", "import datasets; datasets.Dataset.from_file('x.arrow').to_parquet('x.parquet')")
+	case bytes.HasPrefix(head, []byte("FEA1")):
+		return text("Feather of version 1", "import pyarrow.feather as f; f.write_feather(f.read_table('x.feather'), 'y.feather')")
 	}
 	return ""
 }

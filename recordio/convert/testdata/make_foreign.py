@@ -191,9 +191,13 @@ def tars():
 
 
 def parquet():
-    import pyarrow as pa, pyarrow.parquet as pq
+    import pyarrow as pa, pyarrow.parquet as pq, pyarrow.feather as feather
     def save(name, t, **kw):
         pq.write_table(t, "parquet/%s.parquet" % name, **kw)
+    def save_arrow(name, t, compression):  # the file and, without compression, the stream
+        feather.write_feather(t, "arrow/%s.feather" % name, compression=compression, chunksize=2)
+        with pa.ipc.new_stream("arrow/%s.arrow" % name, t.schema) as w:
+            w.write_table(t, max_chunksize=2)
     n = 5
     flat = pa.table({
         "i64": pa.array([1, None, -3, 2 ** 62, 5], pa.int64()), "u8": pa.array(range(n), pa.uint8()),
@@ -206,6 +210,7 @@ def parquet():
         "dict": pa.array(["x", "y", "x", None, "y"]).dictionary_encode(), "null": pa.nulls(n), "dur": pa.array([7] * n, pa.duration("s")),
     })
     save("flat", flat, row_group_size=2)
+    save_arrow("flat", flat, "lz4")
     nested = pa.table({
         "l": pa.array([[1, 2], [], None, [3, None]], pa.list_(pa.int32())),
         "ll": pa.array([[["a"], []], None, [], [["b", "c"]]], pa.list_(pa.list_(pa.string()))),
@@ -215,17 +220,29 @@ def parquet():
         "fl": pa.array([[1.5, 2], [3, 4], None, [5, 6]], pa.list_(pa.float32(), 2)),
     })
     save("nested", nested)
+    save_arrow("nested", nested, "zstd")
     for c in ("gzip", "zstd", "lz4", "brotli", "none"):
         save(c, pa.table({"x": pa.array(range(300), pa.int32()), "s": ["row %d" % (i % 7) for i in range(300)]}),
              compression=c, row_group_size=100, data_page_version="2.0" if c == "zstd" else "1.0")
     save("empty", flat.slice(0, 0))
     us, ns = pa.duration("us"), pa.timestamp("ns", "Europe/Berlin")
-    save("arrow", pa.table({
+    arrow = pa.table({
         "d": pa.array([1, None], pa.duration("ms")), "z": pa.array([1, 2], ns), "l": pa.array([[3], []], pa.list_(us)),
         "s": pa.array([{"a": 1, "b": {"c": 4}}] * 2, pa.struct([("a", pa.int64()), ("b", pa.struct([("c", us)]))])),
         "m": pa.array([[("k", 5)]] * 2, pa.map_(pa.string(), us)), "n": pa.array([[(6, 7)]] * 2, pa.map_(us, ns)),
         "f": pa.array([[[8, 9]], []], pa.list_(pa.list_(us, 2))), "e": pa.array(["x", "y"]).dictionary_encode(),
-    }))
+    })
+    save("arrow", arrow)
+    save_arrow("arrow", arrow, "uncompressed")
+    pairs = pa.map_(pa.int8(), pa.int8())
+    save_arrow("types", pa.table({
+        "word": pa.array(["a", "b", None, "a"]).dictionary_encode(), "map": pa.array([[("k", 1)], [], None, []], pa.map_(pa.string(), pa.int8())),
+        "pairs": pa.array([[(1, 1)], [], None, []], pairs), "large": pa.array(["x", None, "y", ""], pa.large_string()),
+        "day": pa.array([0, None, 86400000, 86400001], pa.int64()).cast(pa.timestamp("ms")).view(pa.date64()),
+        "dec": pa.array([None, decimal.Decimal("1.00"), decimal.Decimal("2.00"), None], pa.decimal256(40, 2)),
+    }), "uncompressed")
+    with pa.ipc.new_file("arrow/views.arrow", pa.schema([("v", pa.string_view())])) as w:
+        w.write_table(pa.table({"v": pa.array(["a", "longer than twelve bytes"], pa.string_view())}))
     sums = pa.table({"x": pa.array(range(60), pa.int32()), "s": ["row %d" % (i % 7) for i in range(60)],
                      "d": pa.array([0.5 * i if i % 5 else None for i in range(60)]), "l": [[i, i + 1] for i in range(60)]})
     for name, kw in (("sums-v1", {"compression": "none"}), ("sums-v2", {"compression": "snappy", "data_page_version": "2.0"})):
@@ -235,7 +252,7 @@ def parquet():
 
 if __name__ == "__main__":
     os.chdir(os.path.dirname(os.path.abspath(__file__)))
-    for d in ("pickle", "npy", "images", "tfrecord", "webdataset", "parquet"):
+    for d in ("pickle", "npy", "images", "tfrecord", "webdataset", "parquet", "arrow"):
         if not os.path.isdir(d):
             os.mkdir(d)
     if sys.version_info[0] == 2:
