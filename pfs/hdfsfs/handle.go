@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/colinmarc/hdfs/v2"
 	"github.com/paddlecloud/pfs/pfs"
@@ -176,9 +177,37 @@ func notAtEnd(op string, name pfs.Path, off, size int64) error {
 	return pfs.Errorf(op, name, pfs.Unsupported, "HDFS writes only at the end of a file, which is at byte %d and not %d", size, off)
 }
 
-// acquire opens the file for appending. It needs the whole pipeline: a DataNode that is left out
-// would keep an old replica of the last block, which would still count.
+// replicasWait is how long an append waits for the replicas of the last block.
+const replicasWait = 10 * time.Second
+
+// awaitReplicas waits until the NameNode knows all replicas of the last block, if an append would write to it. A
+// DataNode that is left out would keep a shorter replica, which would still count: the library does not give the
+// others a new generation. Then a recovery of the block could choose that replica, and synced bytes would be lost.
+// It needs WebHDFS.
+func (h *handle) awaitReplicas(ctx context.Context) {
+	st := h.file.Load().st
+	if !h.fs.hasWeb() || st.Size%st.BlockSize == 0 {
+		return
+	}
+	until := time.Now().Add(replicasWait)
+	for pause := firstPause; ; pause = min(2*pause, 200*time.Millisecond) {
+		blocks, err := h.fs.locate(ctx, h.path(), st.Size-1, 1)
+		if err != nil || len(blocks) == 0 {
+			return // Append knows what is wrong
+		}
+		need := st.Replication
+		if alive := h.fs.dataNodes.alive(nil); alive > 0 {
+			need = min(need, alive)
+		}
+		if len(blocks[0].Hosts) >= need || time.Now().After(until) || wait(ctx, pause) != nil {
+			return
+		}
+	}
+}
+
+// acquire opens the file for appending. It needs the whole pipeline.
 func (h *handle) acquire(ctx context.Context) error {
+	h.awaitReplicas(ctx)
 	s, err := h.fs.pool.get(ctx)
 	if err != nil {
 		return err

@@ -129,3 +129,20 @@ func TestContinue(t *testing.T) {
 	must(t, again.Close(t.Context()))
 	pfstest.WantFile(t, f, "/f", data)
 }
+
+// TestAppendToAllReplicas: an append leaves out no replica of the last block, which could come back in its place.
+func TestAppendToAllReplicas(t *testing.T) {
+	c := testbed.HDFS(t)
+	f := open(t, options(c, c.Scratch(t)))
+	h := openFor(t, f, "/f", appending|pfs.OpenCreate)
+	for i := range 20 {
+		appendAll(t, h, []byte("line\n"))
+		must(t, h.Sync(t.Context()))
+		h.awaitReplicas(t.Context())
+		blocks, err := f.BlockLocations(t.Context(), "/f", 0, 1)
+		must(t, err)
+		if want := h.file.Load().st.Replication; len(blocks) != 1 || len(blocks[0].Hosts) != want {
+			t.Fatalf("after %d appends: %+v, want %d replicas", i+1, blocks, want)
+		}
+	}
+}

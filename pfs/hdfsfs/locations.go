@@ -25,6 +25,12 @@ func (f *FS) BlockLocations(ctx context.Context, name pfs.Path, off, n int64) ([
 	case st.IsDir():
 		return nil, pfs.E(op, name, pfs.IsDir, nil)
 	}
+	all, err := f.locate(ctx, f.at(name), off, n)
+	return all, fail(op, name, err)
+}
+
+// locate returns the locations of n bytes of the file at a path in HDFS.
+func (f *FS) locate(ctx context.Context, at string, off, n int64) (all []pfs.BlockLocation, err error) {
 	var reply struct {
 		BlockLocations struct {
 			BlockLocation []struct {
@@ -34,11 +40,10 @@ func (f *FS) BlockLocations(ctx context.Context, name pfs.Path, off, n int64) ([
 		}
 	}
 	q := url.Values{"offset": {strconv.FormatInt(off, 10)}, "length": {strconv.FormatInt(n, 10)}}
-	err = f.web(ctx, webCall{method: http.MethodGet, op: "GETFILEBLOCKLOCATIONS", path: f.at(name), query: q, repeat: idempotent}, &reply)
+	err = f.web(ctx, webCall{method: http.MethodGet, op: "GETFILEBLOCKLOCATIONS", path: at, query: q, repeat: idempotent}, &reply)
 	if err != nil {
-		return nil, fail(op, name, err)
+		return nil, err
 	}
-	var all []pfs.BlockLocation
 	for _, b := range reply.BlockLocations.BlockLocation {
 		all = append(all, pfs.BlockLocation{Offset: b.Offset, Length: b.Length, Hosts: b.Hosts})
 	}
