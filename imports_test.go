@@ -131,6 +131,7 @@ var modules = map[string][]string{
 
 	// Formats of records and of their sources.
 	"github.com/apache/arrow-go/v18": {"recordio/convert"},
+	"github.com/hamba/avro/v2":       {"recordio/convert"},
 	"github.com/apache/thrift":       {"recordio/convert"},
 	"github.com/golang/snappy":       {"recordio"},
 	"github.com/klauspost/compress":  {"recordio", "recordio/convert"},

@@ -27,6 +27,7 @@
 //	npy*, npz                         arrays of numpy
 //	parquet*                          Parquet; footer and pages are checked before the library reads them
 //	arrow*                            Arrow IPC; descriptions of messages are checked before the library reads them
+//	avro*                             object container files of Avro
 //	tfrecord*, webdataset*            records of TensorFlow; samples in a tar
 //	unpickle*                         pickles, read by a machine that executes nothing
 //	encodings, encoder, nesting       the encodings, and the order of calls that all enforce

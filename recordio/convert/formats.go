@@ -44,4 +44,5 @@ var Formats = []Format{
 	webdatasetFormat,
 	parquetFormat,
 	arrowFormat,
+	avroFormat,
 }

@@ -107,8 +107,6 @@ func elsewhere(head []byte) string {
 		return text("a file of PyTorch", "import numpy, torch; t = torch.load('x.pt', weights_only=True); "+fmt.Sprintf(savez, "{k: v.numpy() for k, v in t.items()}"))
 	case isSafetensors(head):
 		return text("safetensors", "import numpy; from safetensors.numpy import load_file; "+fmt.Sprintf(savez, "load_file('x.safetensors')"))
-	case bytes.HasPrefix(head, []byte("Obj\x01")):
-		return text("Avro", "import fastavro, pandas; pandas.DataFrame(fastavro.reader(open('x.avro', 'rb'))).to_parquet('x.parquet')")
 	case bytes.HasPrefix(head, []byte("FEA1")):
 		return text("Feather of version 1", "import pyarrow.feather as f; f.write_feather(f.read_table('x.feather'), 'y.feather')")
 	}

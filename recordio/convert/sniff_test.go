@@ -133,7 +133,7 @@ func TestFormatOfName(t *testing.T) {
 func TestElsewhere(t *testing.T) {
 	zip := "PK\x03\x04" + strings.Repeat("\x00", 22) + "\x10\x00\x00\x00archive/data.pkl"
 	for head, want := range map[string]string{
-		"\x89HDF\r\n\x1a\n...": "HDF5", zip: "PyTorch", "\x40\x00\x00\x00\x00\x00\x00\x00{\"a\":": "safetensors", "Obj\x01...": "Avro", "FEA1....": "Feather",
+		"\x89HDF\r\n\x1a\n...": "HDF5", zip: "PyTorch", "\x40\x00\x00\x00\x00\x00\x00\x00{\"a\":": "safetensors", "FEA1....": "Feather",
 	} {
 		_, err := Sniff([]byte(head), "x")
 		if !errors.Is(err, ErrFormat) || !strings.Contains(fmt.Sprint(err), want) || !strings.Contains(fmt.Sprint(err), "import ") {

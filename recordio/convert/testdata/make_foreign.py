@@ -2,7 +2,7 @@
 """Makes the test data of the foreign formats with the tools that define them.
 
     python3 make_foreign.py          numpy 2.4.6, pyarrow 26.0.1, pillow 13.0.0,
-                                     webdataset 1.0.2, tfrecord 1.14.6
+                                     webdataset 1.0.2, tfrecord 1.14.6, fastavro 1.13.1
     python2 make_foreign.py          numpy 1.16.6; writes pickle/py2-* only
 
 The photograph is video-001.png of Go's image/testdata (BSD licence, The Go
@@ -10,7 +10,7 @@ Authors); give its directory as GO_IMAGES. The rows of numbers are the first of
 the UCI housing table. Everything else is made here.
 """
 from __future__ import print_function
-import collections, datetime, decimal, io, os, pickle, struct, sys
+import collections, datetime, decimal, io, os, pickle, struct, sys, uuid
 import numpy as np
 
 HOUSING = [
@@ -250,12 +250,48 @@ def parquet():
              write_page_checksum=True, store_schema=False, write_statistics=False, **kw)
 
 
+def avros():
+    import fastavro
+    schema = {"type": "record", "name": "Row", "namespace": "test", "fields": [
+        {"name": "id", "type": "long"}, {"name": "n", "type": ["null", "int"]}, {"name": "ok", "type": "boolean"},
+        {"name": "f", "type": "float"}, {"name": "d", "type": ["double", "null"]}, {"name": "fd", "type": ["float", "double", "null"]},
+        {"name": "s", "type": "string"}, {"name": "b", "type": "bytes"}, {"name": "z", "type": "null"},
+        {"name": "fx", "type": {"type": "fixed", "name": "Three", "size": 3}},
+        {"name": "e", "type": {"type": "enum", "name": "Color", "symbols": ["RED", "BLUE"]}},
+        {"name": "l", "type": {"type": "array", "items": ["null", "long"]}}, {"name": "m", "type": {"type": "map", "values": "int"}},
+        {"name": "r", "type": {"type": "record", "name": "In", "fields": [{"name": "x", "type": "int"}, {"name": "t", "type": "Three"}]}},
+        {"name": "r2", "type": ["null", "In"]},
+        {"name": "day", "type": {"type": "int", "logicalType": "date"}},
+        {"name": "tm", "type": {"type": "int", "logicalType": "time-millis"}},
+        {"name": "tu", "type": {"type": "long", "logicalType": "time-micros"}},
+        {"name": "ts", "type": ["null", {"type": "long", "logicalType": "timestamp-millis"}]},
+        {"name": "tl", "type": {"type": "long", "logicalType": "local-timestamp-micros"}},
+        {"name": "dec", "type": {"type": "bytes", "logicalType": "decimal", "precision": 10, "scale": 2}},
+        {"name": "dfx", "type": {"type": "fixed", "name": "D", "size": 8, "logicalType": "decimal", "precision": 18, "scale": 3}},
+        {"name": "u", "type": {"type": "string", "logicalType": "uuid"}},
+    ]}
+    utc, local = datetime.timezone.utc, datetime.datetime(2017, 5, 24, 7, 52, 45, 123456)
+    rows = [{
+        "id": i - 1, "n": None if i % 2 else i, "ok": i % 2 == 0, "f": i / 2, "d": None if i == 1 else 0.1 * i, "fd": None, "s": "\u4e2d%d" % i,
+        "b": b"\xff" * i, "z": None, "fx": b"abc", "e": ("RED", "BLUE")[i % 2], "l": [1, None, i], "m": {"k": i}, "r": {"x": -i, "t": b"xyz"},
+        "r2": None if i else {"x": 7, "t": b"uvw"}, "day": datetime.date(2017, 5, 24), "tm": datetime.time(1, 2, 3, 4000),
+        "tu": datetime.time(1, 2, 3, 4), "ts": None if i == 2 else local.replace(microsecond=123000, tzinfo=utc), "tl": local,
+        "dec": decimal.Decimal("-1.25") * i, "dfx": decimal.Decimal("12345.678"), "u": uuid.UUID(int=i),
+    } for i in range(5)]
+    for codec in ("null", "deflate", "snappy", "zstandard"):
+        with open("avro/%s.avro" % codec, "wb") as f:
+            fastavro.writer(f, schema, rows, codec, sync_interval=200, sync_marker=b"0123456789abcdef")
+    for name, kind in (("union", ["int", "string"]), ("itself", {"type": "record", "name": "N", "fields": [{"name": "next", "type": ["null", "N"]}]})):
+        with open("avro/%s.avro" % name, "wb") as f:
+            fastavro.writer(f, {"type": "record", "name": "R", "fields": [{"name": "v", "type": kind}]}, [], sync_marker=b"0123456789abcdef")
+
+
 if __name__ == "__main__":
     os.chdir(os.path.dirname(os.path.abspath(__file__)))
-    for d in ("pickle", "npy", "images", "tfrecord", "webdataset", "parquet", "arrow"):
+    for d in ("pickle", "npy", "images", "tfrecord", "webdataset", "parquet", "arrow", "avro"):
         if not os.path.isdir(d):
             os.mkdir(d)
     if sys.version_info[0] == 2:
         py2()
     else:
-        pickles(), npy(), images(), tfrecords(), tars(), parquet()
+        pickles(), npy(), images(), tfrecords(), tars(), parquet(), avros()
