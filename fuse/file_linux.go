@@ -61,6 +61,9 @@ func (s *server) Open(cancel <-chan struct{}, in *raw.OpenIn, out *raw.OpenOut) 
 	if err == nil && !n.is(info) {
 		err = pfs.Stale
 	}
+	if err == nil && in.Flags&syscall.O_TRUNC != 0 && in.Uid != 0 {
+		info, err = h.clearSetuid(ctx, info)
+	}
 	if err != nil {
 		h.Close(ctx)
 		return s.status(err)
@@ -74,6 +77,22 @@ func (s *server) Open(cancel <-chan struct{}, in *raw.OpenIn, out *raw.OpenOut) 
 	s.renew(n, info)
 	out.Fh = s.add(o)
 	return raw.OK
+}
+
+// clearSetuid clears the setuid and setgid bits of the file, which info describes: the kernel leaves that to the
+// server where a file is opened with O_TRUNC.
+func (n *namedHandle) clearSetuid(ctx context.Context, info pfs.Info) (pfs.Info, error) {
+	drop := fs.ModeSetuid
+	if info.Mode&0o010 != 0 { // else setgid is no permission
+		drop |= fs.ModeSetgid
+	}
+	if info.Mode&drop == 0 {
+		return info, nil
+	}
+	if err := n.SetAttr(ctx, pfs.AttrMode, pfs.Attrs{Mode: info.Mode &^ drop}); err != nil {
+		return info, err
+	}
+	return n.Stat(ctx)
 }
 
 // renew makes the kernel ask for the attributes of n, which was opened, if it knows others than info.

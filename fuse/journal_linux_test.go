@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"io"
+	"io/fs"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -12,8 +13,11 @@ import (
 	"testing"
 	"time"
 
+	raw "github.com/hanwen/go-fuse/v2/fuse"
 	"github.com/paddlecloud/pfs/internal/testbed"
 	"github.com/paddlecloud/pfs/pfs"
+	"github.com/paddlecloud/pfs/pfs/memfs"
+	"github.com/paddlecloud/pfs/pfs/pfstest"
 )
 
 // TestMillionNodes measures what a million known files cost: in memory, in the journal, and when another server
@@ -148,4 +152,28 @@ func heap() int64 {
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
 	return int64(m.HeapAlloc)
+}
+
+// TestReleaseTwice: a server may get the end of an open directory or file that another one has carried out.
+func TestReleaseTwice(t *testing.T) {
+	store := memfs.New(memfs.Options{})
+	pfstest.WriteFile(t, store, "/f", []byte("x"))
+	s := &server{fs: store, opts: Options{Logger: slog.New(slog.DiscardHandler)}, tree: newTree(pfs.Info{Mode: fs.ModeDir}), files: map[uint64]any{}, ctx: t.Context()}
+	file, err := store.Open(t.Context(), "/f")
+	must(t, err)
+	n := s.tree.enter(s.tree.root, "f", pfstest.MustStat(t, store, "/f"))
+	o := &openFile{node: n, file: file}
+	n.addOpen(o)
+	for range 2 {
+		s.ReleaseDir(&raw.ReleaseIn{Fh: 7})
+		s.Release(nil, &raw.ReleaseIn{Fh: 7})
+	}
+	d, f := s.add(&openDir{node: s.tree.root}), s.add(o)
+	for range 2 {
+		s.ReleaseDir(&raw.ReleaseIn{Fh: d})
+		s.Release(nil, &raw.ReleaseIn{Fh: f})
+	}
+	if len(s.files) > 0 || len(n.opens()) > 0 {
+		t.Errorf("left: %v, %v", s.files, n.opens())
+	}
 }

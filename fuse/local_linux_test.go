@@ -1,13 +1,16 @@
 package fuse
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -346,13 +349,70 @@ func TestSameTime(t *testing.T) {
 	}
 }
 
-// TestManyOpenFiles opens 2,000 files at once, and 100,000 in the long form.
+// openersEnv has what a process of TestManyOpenFiles opens: the first file and the directory.
+const openersEnv = "PFS_TEST_OPENER"
+
+// TestManyOpenFiles opens 2,000 files at once, and 100,000 in the long form: in ten processes, because a process may
+// open too few on some machines. The server has no descriptors for these.
 func TestManyOpenFiles(t *testing.T) {
+	const processes, each = 10, 10_000
+	if from, dir, ok := strings.Cut(os.Getenv(openersEnv), " "); ok {
+		first, err := strconv.Atoi(from)
+		must(t, err)
+		openFiles(t, dir, first, each, func() {
+			fmt.Println("open")
+			_, _ = os.Stdin.Read(make([]byte, 1))
+		})
+		return
+	}
 	t.Run("short", func(t *testing.T) { manyOpenFiles(t, 2000) })
 	t.Run("long", func(t *testing.T) {
 		testbed.Long(t)
-		manyOpenFiles(t, 100_000)
+		store := memfs.New(memfs.Options{})
+		for i := range processes * each {
+			pfstest.WriteFile(t, store, pfs.Path(fmt.Sprintf("/%d", i)), pfstest.Pattern(uint64(i), 100))
+		}
+		dir := mount(t, store, Options{})
+		var all []*exec.Cmd
+		var inputs []io.Closer
+		for i := range processes {
+			c := exec.Command(os.Args[0], "-test.run=^TestManyOpenFiles$")
+			c.Env = append(os.Environ(), fmt.Sprintf("%s=%d %s", openersEnv, i*each, dir))
+			in, err := c.StdinPipe()
+			must(t, err)
+			out, err := c.StdoutPipe()
+			must(t, err)
+			must(t, c.Start())
+			all, inputs = append(all, c), append(inputs, in)
+			if line, err := bufio.NewReader(out).ReadString('\n'); line != "open\n" {
+				t.Errorf("process %d: %q, %v", i, line, err)
+			}
+		}
+		for i, c := range all {
+			_ = inputs[i].Close()
+			if err := c.Wait(); err != nil {
+				t.Errorf("process %d: %v", i, err)
+			}
+		}
 	})
+}
+
+// openFiles opens n files, and reads them after all were opened.
+func openFiles(t *testing.T, dir string, first, n int, opened func()) {
+	files := make([]int, n)
+	for i := range files {
+		fd, err := syscall.Open(fmt.Sprintf("%s/%d", dir, first+i), syscall.O_RDONLY, 0)
+		must(t, err)
+		files[i] = fd
+	}
+	opened()
+	got := make([]byte, 200)
+	for i, fd := range files {
+		if k, err := syscall.Pread(fd, got, 0); err != nil || !bytes.Equal(got[:k], pfstest.Pattern(uint64(first+i), 100)) {
+			t.Fatalf("file %d: %d bytes, %v", first+i, k, err)
+		}
+		must(t, syscall.Close(fd))
+	}
 }
 
 func manyOpenFiles(t *testing.T, n int) {
@@ -369,19 +429,7 @@ func manyOpenFiles(t *testing.T, n int) {
 		}
 	}
 	for range 2 { // from the store, and from the local disk
-		files := make([]int, n)
-		for i := range files {
-			fd, err := syscall.Open(fmt.Sprintf("%s/%d", dir, i), syscall.O_RDONLY, 0)
-			must(t, err)
-			files[i] = fd
-		}
-		got := make([]byte, 200)
-		for i, fd := range files {
-			if k, err := syscall.Pread(fd, got, 0); err != nil || !bytes.Equal(got[:k], pfstest.Pattern(uint64(i), 100)) {
-				t.Fatalf("file %d: %d bytes, %v", i, k, err)
-			}
-			must(t, syscall.Close(fd))
-		}
+		openFiles(t, dir, 0, n, func() {})
 	}
 	for end := time.Now().Add(10 * time.Second); c.Status().Files > 0 && time.Now().Before(end); {
 		time.Sleep(time.Millisecond) // a file that is still being fetched would come back after its removal

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"log/slog"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -317,4 +318,31 @@ func errno(err error) syscall.Errno {
 		return ^syscall.Errno(0)
 	}
 	return e
+}
+
+// TestSetuidIsCleared: a write or truncation by another user clears the setuid and setgid bits, which root keeps.
+func TestSetuidIsCleared(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("it needs another user")
+	}
+	store, back := newLocal(t)
+	dir := mount(t, store, Options{})
+	must(t, os.Chmod(filepath.Dir(dir), 0o755))
+	must(t, os.Chmod(back, 0o755))
+	for _, script := range []string{"echo more >> $0", ": > $0", "truncate -s 3 $0"} {
+		for uid, want := range map[uint32]fs.FileMode{0: 0o777 | fs.ModeSetuid | fs.ModeSetgid, 65534: 0o777} {
+			name := filepath.Join(dir, "f")
+			must(t, os.WriteFile(name, []byte("content"), 0o600))
+			must(t, os.Chmod(name, 0o777|fs.ModeSetuid|fs.ModeSetgid))
+			c := exec.Command("sh", "-c", script, name)
+			c.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: uid, Gid: uid}}
+			if out, err := c.CombinedOutput(); err != nil {
+				t.Fatalf("%s as %d: %v\n%s", script, uid, err, out)
+			}
+			if info, err := os.Stat(name); err != nil || info.Mode() != want {
+				t.Errorf("%s as %d: mode %v, %v", script, uid, info.Mode(), err)
+			}
+			must(t, os.Remove(name))
+		}
+	}
 }

@@ -197,14 +197,30 @@ func (fl *file) sync(ctx context.Context, closing bool) error {
 	return err
 }
 
-// keep stages the file if it is open, because it is about to lose its name. If that fails, the handles
-// are left with what the store gives them.
-func (fl *file) keep(ctx context.Context) {
-	if fl.handles == 0 || fl.stage != nil {
-		return
+// keep stages the file if it is open, because it is about to lose its name, and records that, because this process may
+// die when it has lost it. If that fails, the handles are left with what the store gives them. The caller calls done
+// after the operation, which may have failed.
+func (fl *file) keep(ctx context.Context) (done func()) {
+	done = func() {}
+	if fl.handles == 0 {
+		return done
 	}
-	if err := fl.makeStage(ctx, -1); err != nil {
-		fl.fs.opts.Logger.Warn("a file that is open loses its name, and cannot be kept for its readers", "path", fl.fs.nameOf(fl), "error", err)
+	if fl.stage == nil {
+		if err := fl.makeStage(ctx, -1); err != nil {
+			fl.fs.opts.Logger.Warn("a file that is open loses its name, and cannot be kept for its readers", "path", fl.fs.nameOf(fl), "error", err)
+			return done
+		}
+	}
+	fl.mu.Lock()
+	defer fl.mu.Unlock()
+	s, was := fl.stage, fl.stage.State
+	s.hold(fl.handles)
+	return func() {
+		fl.mu.Lock()
+		defer fl.mu.Unlock()
+		if fl.stage == s && !s.apart { // it has its name
+			s.keepName(was)
+		}
 	}
 }
 

@@ -15,7 +15,7 @@ func (f *FS) replacing(ctx context.Context, op string, do func() error, names ..
 	}
 	return f.with(ctx, op, func(files []*file) error {
 		for _, fl := range files {
-			fl.keep(ctx)
+			defer fl.keep(ctx)()
 		}
 		if err := do(); err != nil {
 			return err
@@ -61,7 +61,7 @@ func (f *FS) move(ctx context.Context, op string, oldName, newName pfs.Path, ren
 	}
 	return f.with(ctx, op, func(files []*file) error {
 		old, replaced := files[0], files[1]
-		replaced.keep(ctx)
+		defer replaced.keep(ctx)()
 		if err := rename(ctx, oldName, newName); err != nil {
 			return err
 		}

@@ -150,9 +150,20 @@ func (s *stage) detach(handles int) {
 	if !s.dirty {
 		s.MTime = s.Base.ModTime
 	}
-	s.removeRecord()
+	if handles == 0 {
+		s.removeRecord()
+	}
 	s.apart, s.dirty = true, true
 	s.hold(handles)
+}
+
+// keepName takes hold back: the file was in the state was, and has its name.
+func (s *stage) keepName(was state) {
+	if s.State, s.Handles = was, 0; !s.dirty {
+		_ = os.Remove(s.file(recordSuffix))
+	} else if err := s.setState(was); err != nil {
+		s.fs.opts.Logger.Warn("the record of a staged file is wrong", "path", s.Path, "file", s.file(recordSuffix), "error", err)
+	}
 }
 
 // hold records how many handles have a file without a name.

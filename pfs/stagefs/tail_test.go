@@ -264,3 +264,35 @@ func TestUploadedFileIsContinued(t *testing.T) {
 		t.Error("a new mount knows the ID of the one before")
 	}
 }
+
+// TestKilledWhileRemoving: a process dies when the store has removed a file that is open. A removal that fails changes
+// nothing.
+func TestKilledWhileRemoving(t *testing.T) {
+	for name, dirty := range map[string]bool{"changed": true, "unchanged": false} {
+		t.Run(name, func(t *testing.T) {
+			mem := newStore()
+			pfstest.WriteFile(t, mem, "/f", []byte("content"))
+			f := newFS(t, mem, Options{})
+			h := openFile(t, f, "/f", 0)
+			if dirty {
+				writeAt(t, h, "C", 0)
+			}
+			id := pfstest.MustStat(t, f, "/f").ID
+			must(t, h.f.lock(t.Context()))
+			h.f.keep(t.Context())() // the removal has failed
+			state := open
+			if !dirty {
+				state = ""
+			}
+			wantStatus(t, f, state, "")
+			_ = h.f.keep(t.Context())
+			h.f.unlock()
+			must(t, mem.Remove(t.Context(), "/f"))
+			f = restart(t, f, mem, true)
+			got := make([]byte, 7)
+			if _, err := again(t, f, "/f", id).ReadAt(t.Context(), got, 0); err != nil || string(got[1:]) != "ontent" || (got[0] == 'C') != dirty {
+				t.Errorf("%q, %v", got, err)
+			}
+		})
+	}
+}

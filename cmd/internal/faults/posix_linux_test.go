@@ -25,24 +25,26 @@ type view struct {
 	long  bool   // not with -short
 	posix string // why pjdfstest cannot use it, if it cannot
 	links string // not empty if there are links
-	mount func(t *testing.T) *mounted
+	// not empty if files that are not written from start to end are staged
+	staged string
+	mount  func(t *testing.T) *mounted
 }
 
 // views are the mounts that programs of others are tried on.
 var views = []view{
-	{"file", false, "", "yes", func(t *testing.T) *mounted {
+	{"file", false, "", "yes", "", func(t *testing.T) *mounted {
 		return newMount(t, nil, "--store", "file://"+onTmpfs(t, "size=4g,mode=755"))
 	}},
-	{"home", false, "it has one owner", "", func(t *testing.T) *mounted {
+	{"home", false, "it has one owner", "", "", func(t *testing.T) *mounted {
 		return newScene(t).mount("--root", "/pfs/local/home/alice")
 	}},
-	{"CephFS", true, "", "yes", func(t *testing.T) *mounted {
+	{"CephFS", true, "", "yes", "", func(t *testing.T) *mounted {
 		needCeph(t)
 		c := testbed.Ceph(t)
 		spec, _ := cephDir(t, c)
 		return newMount(t, nil, "--store", fmt.Sprintf("%s?user=%s&keyring=%s", spec.URL, c.User, c.Keyring))
 	}},
-	{"HDFS", true, "its files have one owner, and no links", "", func(t *testing.T) *mounted {
+	{"HDFS", true, "its files have one owner, and no links", "", "yes", func(t *testing.T) *mounted {
 		c := testbed.HDFS(t)
 		return newMount(t, nil, "--store", fmt.Sprintf("hdfs://%s?conf-dir=%s&user=%s&block-size=1048576", c.Scratch(t), c.ConfDir, c.Superuser))
 	}},
@@ -146,7 +148,7 @@ func TestPrograms(t *testing.T) {
 				c := exec.CommandContext(t.Context(), with[0], append(with[1:], script)...)
 				c.Dir = filepath.Join(m.dir, filepath.Base(script))
 				must(t, os.Mkdir(c.Dir, 0o755))
-				c.Env = append(os.Environ(), "LONG="+long, "LINKS="+v.links, "SCRATCH="+t.TempDir(), "PYTHON="+p.Python)
+				c.Env = append(os.Environ(), "LONG="+long, "LINKS="+v.links, "STAGED="+v.staged, "SCRATCH="+t.TempDir(), "PYTHON="+p.Python)
 				out, err := c.CombinedOutput()
 				if err != nil {
 					t.Errorf("%v\n%.5000s", err, out)
