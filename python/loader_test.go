@@ -65,7 +65,7 @@ func TestLoader(t *testing.T) {
 func TestFrameworks(t *testing.T) {
 	testbed.Long(t)
 	open(t, ".", "../docs")
-	for list, framework := range map[string]string{"frameworks": "PaddlePaddle", "torch": "PyTorch"} {
+	for list, framework := range map[string]string{"frameworks": "PaddlePaddle", "torch": "PyTorch", "huggingface": "Hugging Face"} {
 		t.Run(framework, func(t *testing.T) {
 			python(t, []string{"RECORDIO_FRAMEWORK=" + framework}, venv(t, list), "-m", "unittest", "loader_tests.test_frameworks.SlowFrameworks")
 		})

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# venv.sh [test|frameworks|paddle] prints the path of a Python with the packages of requirements-NAME.txt.
+# venv.sh [test|frameworks|torch|huggingface|paddle] prints the path of a Python with the packages of requirements-NAME.txt.
 # The first call installs them into the user's cache, which all checkouts share.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)

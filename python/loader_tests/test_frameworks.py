@@ -16,7 +16,7 @@ from .files import InDirectory
 
 PAGE = Path(__file__).parents[2] / "docs" / "python.md"
 FAST = ("numpy", "pandas and pyarrow", "Grain")
-SLOW = ("PaddlePaddle", "PyTorch")
+SLOW = ("PaddlePaddle", "PyTorch", "Hugging Face")
 
 
 def examples() -> dict[str, str]:
@@ -54,7 +54,7 @@ class Frameworks(WithExamples):
                 self.run_example(name)
 
 
-@unittest.skipUnless(os.environ.get("RECORDIO_FRAMEWORK"), "the long tests have PaddlePaddle and PyTorch")
+@unittest.skipUnless(os.environ.get("RECORDIO_FRAMEWORK"), "the long tests have these frameworks")
 class SlowFrameworks(WithExamples):
     def test_slow(self) -> None:
         self.run_example(os.environ["RECORDIO_FRAMEWORK"])
