@@ -2,6 +2,7 @@ package python_test
 
 import (
 	"bufio"
+	"bytes"
 	"io"
 	"os"
 	"os/exec"
@@ -10,6 +11,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 )
 
 // service is a running pfsd.
@@ -50,16 +52,15 @@ func (s *service) stop() {
 	_ = s.cmd.Wait()
 }
 
-// TestFileSystem runs the tests of PfsFileSystem, those of fsspec among them, against a pfsd.
-func TestFileSystem(t *testing.T) {
-	open(t, ".")
-	interpreter := venv(t, "test")
+// newService starts a pfsd with the account alice, and returns the path of her configuration.
+func newService(t *testing.T) (s *service, config string) {
+	t.Helper()
 	dir, err := os.MkdirTemp("/dev/shm", "pfsd") // its syncs cost nothing there
 	if err != nil {
 		dir = t.TempDir()
 	}
 	t.Cleanup(func() { os.RemoveAll(dir) })
-	s := &service{program: filepath.Join(dir, "pfsd"), data: filepath.Join(dir, "data"), listen: "127.0.0.1:0"}
+	s = &service{program: filepath.Join(dir, "pfsd"), data: filepath.Join(dir, "data"), listen: "127.0.0.1:0"}
 	if out, err := exec.Command("go", "build", "-o", s.program, "../cmd/pfsd").CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
@@ -70,11 +71,48 @@ func TestFileSystem(t *testing.T) {
 	}
 	s.start(t)
 	t.Cleanup(s.stop)
-	config := filepath.Join(dir, "config")
+	config = filepath.Join(dir, "config")
 	text := "datacenters:\n- name: local\n  username: alice\n  password: correct horse battery\n  endpoint: " + s.endpoint +
 		"\n  fingerprint: " + s.fingerprint + "\n"
 	if err := os.WriteFile(config, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	python(t, []string{"PADDLE_CONFIG=" + config}, interpreter, "-m", "pytest", "-q", "-p", "no:cacheprovider", "service_tests")
+	return s, config
+}
+
+// TestFileSystem runs the tests of PfsFileSystem, those of fsspec among them, against a pfsd.
+func TestFileSystem(t *testing.T) {
+	open(t, ".")
+	_, config := newService(t)
+	python(t, []string{"PADDLE_CONFIG=" + config}, venv(t, "test"), "-m", "pytest", "-q", "-p", "no:cacheprovider", "service_tests")
+}
+
+// TestRestarts kills the service again and again while a program moves files and reads a dataset: nothing fails, and
+// no byte is wrong.
+func TestRestarts(t *testing.T) {
+	open(t, ".")
+	s, config := newService(t)
+	cmd := exec.Command(venv(t, "test"), "service_tests/restarts.py", t.TempDir(), "6")
+	cmd.Env = append(os.Environ(), "PADDLE_CONFIG="+config, "PYTHONPATH=.", "PYTHONDONTWRITEBYTECODE=1")
+	var out bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &out
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- cmd.Wait() }()
+	for kills := 0; ; kills++ {
+		select {
+		case err := <-ended:
+			if err != nil || kills < 3 {
+				t.Fatalf("after %d kills: %v\n%s", kills, err, out.String())
+			}
+			t.Logf("%s rounds, %d kills", strings.TrimSpace(out.String()), kills)
+			return
+		case <-time.After(time.Second):
+		}
+		_ = s.cmd.Process.Kill()
+		_ = s.cmd.Wait()
+		s.start(t)
+	}
 }
