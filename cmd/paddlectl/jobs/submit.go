@@ -16,6 +16,7 @@ import (
 	"github.com/paddlecloud/pfs/cmd/internal/cliargs"
 	"github.com/paddlecloud/pfs/cmd/internal/cliio"
 	"github.com/paddlecloud/pfs/internal/job"
+	"github.com/paddlecloud/pfs/internal/job/local"
 	"github.com/paddlecloud/pfs/internal/job/submit"
 	"github.com/paddlecloud/pfs/pfs"
 	"github.com/paddlecloud/pfs/pfs/transfer"
@@ -34,7 +35,7 @@ type submitOptions struct {
 
 // Submit returns the command submit.
 func Submit(a *app.App) *cli.Command {
-	o := &submitOptions{format: "yaml"}
+	o := &submitOptions{}
 	return a.NewCommand(app.Spec{
 		Name: "submit", Args: "PACKAGE", Most: 1,
 		Summary: "submit a job",
@@ -69,12 +70,21 @@ job from YAML; flags take precedence. docs/jobs.md describes the file.`,
 }
 
 func runSubmit(ctx context.Context, a *app.App, o *submitOptions, operands []string) error {
+	if o.format != "" && !o.dryRun {
+		return cliargs.Usagef("--format is for --dry-run")
+	}
 	s, sub, err := o.prepare(ctx, a, newDraft(), operands)
 	if err != nil {
 		return err
 	}
 	spec := sub.Spec
+	if s.kind == local.Name && (spec.Image != "" || spec.Registry != "") {
+		a.Message("jobs on this machine run its own programs: the image and the registry are not used")
+	}
 	if o.dryRun {
+		if o.json {
+			o.format = "json"
+		}
 		plan, err := sub.Plan(ctx)
 		if err != nil {
 			return s.explain(err, o.file)

@@ -8,9 +8,11 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"syscall"
 	"time"
@@ -18,6 +20,7 @@ import (
 	"github.com/paddlecloud/pfs/internal/job"
 	"github.com/paddlecloud/pfs/pfs"
 	"github.com/paddlecloud/pfs/pfs/retry"
+	"golang.org/x/sys/unix"
 )
 
 // poll is the time between two looks at the files of a job.
@@ -62,6 +65,45 @@ func check(spec *job.Spec) error {
 	}
 	if len(spec.Outputs) > 0 && ranks > 1 {
 		return pfs.Errorf("local.Submit", "", pfs.Invalid, "the output directory %s would be that of all %d ranks, which run on one machine: write to $PFS_OUTPUT instead", spec.Outputs[0], ranks)
+	}
+	return thisMachine().check(spec)
+}
+
+// machine is what a worker can have at most.
+type machine struct {
+	cpus   int
+	memory int64 // bytes; 0 if it is unknown
+	gpus   int64
+}
+
+func thisMachine() machine {
+	m := machine{cpus: runtime.NumCPU()}
+	var info unix.Sysinfo_t
+	if unix.Sysinfo(&info) == nil {
+		m.memory = int64(info.Totalram) * int64(info.Unit)
+	}
+	for _, devices := range []string{"/dev/nvidia[0-9]*", "/dev/dri/renderD*"} {
+		found, _ := filepath.Glob(devices)
+		m.gpus = max(m.gpus, int64(len(found)))
+	}
+	return m
+}
+
+// check returns an error if a worker of spec needs more than the machine has.
+func (m machine) check(spec *job.Spec) error {
+	for _, r := range spec.Roles {
+		what := ""
+		switch {
+		case r.CPU > 1000*int64(m.cpus):
+			what = fmt.Sprintf("%s processors, and this machine has %d", job.FormatCPU(r.CPU), m.cpus)
+		case m.memory > 0 && r.Memory > m.memory:
+			what = fmt.Sprintf("%s of memory, and this machine has %s", job.FormatMemory(r.Memory), job.FormatMemory(m.memory))
+		case r.GPU > m.gpus:
+			what = fmt.Sprintf("%d GPUs, and this machine has %d", r.GPU, m.gpus)
+		default:
+			continue
+		}
+		return pfs.Errorf("local.Submit", "", pfs.Invalid, "a %s needs %s", r.Name, what)
 	}
 	return nil
 }

@@ -5,9 +5,11 @@ package local
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/paddlecloud/pfs/internal/job"
+	"github.com/paddlecloud/pfs/pfs"
 )
 
 // TestGroups uses directories that look like control groups: not every machine has some.
@@ -53,5 +55,21 @@ func TestGroups(t *testing.T) {
 	}
 	if _, err := newGroup(above, "pfs-b", job.Role{CPU: 1, Memory: 1}); err != nil {
 		t.Error(err) // os.WriteFile makes the files here
+	}
+}
+
+// TestMachine refuses what no worker can have on this machine.
+func TestMachine(t *testing.T) {
+	m := machine{cpus: 2, memory: 4 << 30, gpus: 1}
+	for want, r := range map[string]job.Role{
+		"": {CPU: 2000, Memory: 4 << 30, GPU: 1},
+		"needs 2500m processors, and this machine has 2": {CPU: 2500},
+		"needs 5Gi of memory, and this machine has 4Gi":  {Memory: 5 << 30},
+		"needs 2 GPUs, and this machine has 1":           {GPU: 2},
+	} {
+		err := m.check(&job.Spec{Roles: []job.Role{r}})
+		if want == "" && err != nil || want != "" && (pfs.KindOf(err) != pfs.Invalid || !strings.Contains(err.Error(), want)) {
+			t.Errorf("%+v: %v, want %q", r, err, want)
+		}
 	}
 }

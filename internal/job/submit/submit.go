@@ -7,6 +7,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"path"
+	"strings"
 	"time"
 
 	"github.com/paddlecloud/pfs/internal/job"
@@ -63,12 +65,34 @@ func (s *Submission) check(ctx context.Context) (*content, error) {
 	} else if err := s.checkRemote(ctx, "package", spec.Package, true); err != nil {
 		return nil, err
 	}
+	if err := s.checkTopology(ctx, local); err != nil {
+		return nil, err
+	}
 	for _, input := range spec.Inputs {
 		if err := s.checkRemote(ctx, "input", input, false); err != nil {
 			return nil, err
 		}
 	}
 	return local, s.checkFree(ctx)
+}
+
+// checkTopology returns an error if the package lacks the file of Spec.Topology.
+func (s *Submission) checkTopology(ctx context.Context, local *content) error {
+	file := s.Spec.Topology
+	if file == "" {
+		return nil
+	}
+	if local == nil {
+		p, err := pfs.ParsePath(path.Join(string(s.Spec.Package), file))
+		if err != nil {
+			return err
+		}
+		return s.checkRemote(ctx, "topology", p, false)
+	}
+	if e, ok := local.entries[path.Clean(file)]; !ok || e.dir {
+		return pfs.Errorf("submit.check", s.Package.Path, pfs.NotExist, "the package has no file %s, which is the topology, or leaves it out", file)
+	}
+	return nil
 }
 
 // checkRemote checks a path on the service that the job needs.
@@ -101,6 +125,7 @@ func (s *Submission) checkFree(ctx context.Context) error {
 	if !errors.Is(err, pfs.NotExist) {
 		return err
 	}
+	var left []string
 	for _, dir := range []string{"attempts", "logs"} {
 		p := job.Dir(s.Spec.Datacenter, s.Spec.User, name).Join(dir)
 		ok, err := pfs.Exists(ctx, s.FS, p)
@@ -108,9 +133,12 @@ func (s *Submission) checkFree(ctx context.Context) error {
 			return err
 		}
 		if ok {
-			return &NameError{Name: name, Text: fmt.Sprintf("%s is of an earlier job", p),
-				WayOut: fmt.Sprintf("choose another name, or move it away or remove it: rm -r %s", p)}
+			left = append(left, string(p))
 		}
+	}
+	if len(left) > 0 {
+		return &NameError{Name: name, Text: fmt.Sprintf("%s is of an earlier job", strings.Join(left, " and ")),
+			WayOut: fmt.Sprintf("choose another name, or move it away or remove it: rm -r %s", strings.Join(left, " "))}
 	}
 	return nil
 }
@@ -149,7 +177,7 @@ func inUse(r *job.Record) error {
 		e.WayOut = fmt.Sprintf("choose another name, or wait: kill -rm %s", name)
 	case r.State.Ended():
 		e.Text = "there is an ended job of this name"
-		e.WayOut = fmt.Sprintf("choose another name, or remove its record: delete %s", name)
+		e.WayOut = fmt.Sprintf("choose another name, or remove its record: delete %s; its outputs stay and must be moved away or removed, too: rm -r %s", name, job.Dir(r.Spec.Datacenter, r.Spec.User, name).Join("attempts"))
 	}
 	return e
 }
