@@ -107,6 +107,7 @@ func (fl *file) open(ctx context.Context, flags pfs.OpenFlags, perm fs.FileMode)
 		if fl.store != nil {
 			_ = fl.store.Close(ctx) // everything is synced
 		}
+		fl.setTail(nil)
 		fl.store, fl.rights, fl.handle, fl.id = store, ask&(pfs.OpenRead|pfs.OpenWrite), id.ID, 0
 		if id.Opened != nil && id.Opened.Name != "" {
 			fl.id = id.Opened.ID
@@ -190,8 +191,11 @@ func (fl *file) sync(ctx context.Context, closing bool) error {
 		err = fl.store.Sync(ctx)
 	}
 	if err == nil {
-		fl.setEnd(fl.end, false)
-		fl.setTail(nil)
+		fl.mu.Lock()
+		if fl.unsynced = false; fl.tail != nil {
+			fl.tail.cut(max(0, fl.end), 0)
+		}
+		fl.mu.Unlock()
 		fl.resumeDone(ctx)
 	}
 	return err

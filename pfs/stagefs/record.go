@@ -35,8 +35,8 @@ type record struct {
 	Base  pfs.Info  `json:"base"`     // the file on the store, as it was last seen
 	Shown uint64    `json:"shown_id"` // the Info.ID that users know
 
-	// Of a tail: where it begins, and the ID and flags of the handle of the store.
-	From   int64         `json:"from,omitempty"`
+	// Of a tail: where it begins, which its head has, and the ID and flags of the handle of the store.
+	From   int64         `json:"-"`
 	Handle string        `json:"handle,omitempty"`
 	Rights pfs.OpenFlags `json:"rights,omitempty"`
 
@@ -194,7 +194,7 @@ func (f *FS) load(prefix string, resume bool) error {
 		return nil
 	}
 	switch {
-	case s.State == streaming && resume && f.files[s.Path] == nil:
+	case s.State == streaming && resume && f.files[s.Path] == nil && s.readHead() == nil && s.length() > 0:
 		f.resumeTail(s)
 		return nil
 	case s.State == nameless && resume:

@@ -3,6 +3,7 @@ package stagefs
 import (
 	"bytes"
 	"context"
+	"encoding/binary"
 	"errors"
 	"time"
 
@@ -25,9 +26,6 @@ func (fl *file) retain(ctx context.Context, op string, p []byte, off int64) bool
 	if name == "" {
 		return false
 	}
-	if fl.tail != nil && fl.tail.size == 0 && fl.tail.From != off {
-		fl.setTail(nil)
-	}
 	if fl.tail == nil {
 		t, err := fl.newTail(ctx, name, off)
 		if err != nil {
@@ -39,14 +37,17 @@ func (fl *file) retain(ctx context.Context, op string, p []byte, off int64) bool
 	fl.mu.Lock()
 	defer fl.mu.Unlock()
 	t := fl.tail
-	if off != t.From+t.size {
+	if t.length() == 0 {
+		t.From = off
+	}
+	if off != t.From+t.length() {
 		return false
 	}
 	if _, err := t.put(op, name, p, t.size); err != nil {
-		t.trim(off - t.From)
+		t.size = tailHead + off - t.From
 		return false
 	}
-	return true
+	return t.writeHead() == nil
 }
 
 // newTail returns an empty tail from the offset off.
@@ -65,7 +66,8 @@ func (fl *file) newTail(ctx context.Context, name pfs.Path, off int64) (*stage, 
 	if err != nil {
 		return nil, err
 	}
-	t.From, t.Handle, t.Rights, t.dirty = off, fl.handle, fl.rights, true
+	t.Handle, t.Rights, t.dirty = fl.handle, fl.rights, true
+	t.cut(off, 0)
 	if err := t.setState(streaming); err != nil {
 		t.drop()
 		return nil, err
@@ -73,11 +75,31 @@ func (fl *file) newTail(ctx context.Context, name pfs.Path, off int64) (*stage, 
 	return t, nil
 }
 
-// trim shortens the tail to size.
-func (s *stage) trim(size int64) {
-	if s.data.Truncate(size) == nil {
-		s.size = size
-	}
+// The content of a tail is behind a head: where it begins in the file, and its length. So its space is used again
+// after a sync.
+const tailHead = 4096
+
+// length returns the length of the tail s.
+func (s *stage) length() int64 { return s.size - tailHead }
+
+// cut makes the tail s one from the offset from on, of which it has the first n bytes.
+func (s *stage) cut(from, n int64) {
+	s.From, s.size = from, tailHead+n
+	_ = s.writeHead() // an old head has bytes that are synced, or that the program will write again
+}
+
+func (s *stage) writeHead() error {
+	head := binary.LittleEndian.AppendUint64(nil, uint64(s.From))
+	_, err := s.data.WriteAt(binary.LittleEndian.AppendUint64(head, uint64(s.length())), 0)
+	return err
+}
+
+// readHead reads what another process has written.
+func (s *stage) readHead() error {
+	var head [16]byte
+	_, err := s.data.ReadAt(head[:], 0)
+	s.From, s.size = int64(binary.LittleEndian.Uint64(head[:])), tailHead+int64(binary.LittleEndian.Uint64(head[8:]))
+	return err
 }
 
 // setTail sets the tail and drops the one before.
@@ -102,10 +124,10 @@ func (fl *file) stream(ctx context.Context, op string, p []byte, off int64) (n i
 	}
 	if kept && n < len(p) {
 		fl.mu.Lock()
-		fl.tail.trim(off + int64(n) - fl.tail.From)
+		fl.tail.cut(fl.tail.From, off+int64(n)-fl.tail.From)
 		fl.mu.Unlock()
 	}
-	if err == nil && (!kept || fl.tail.size >= maxTail) {
+	if err == nil && (!kept || fl.tail.length() >= maxTail) {
 		if err = fl.sync(ctx, false); err != nil {
 			return 0, err
 		}
@@ -147,10 +169,10 @@ func (fl *file) revive(ctx context.Context) error {
 	}
 	if lost != nil {
 		_ = lost.Close(ctx)
-		fl.fs.opts.Logger.Warn("the store has lost what was not synced of a file, and was sent it again", "path", name, "bytes", t.size)
+		fl.fs.opts.Logger.Warn("the store has lost what was not synced of a file, and was sent it again", "path", name, "bytes", t.length())
 	}
 	fl.store, fl.rights, fl.handle = store, t.Rights, id
-	fl.setEnd(t.From+t.size, true)
+	fl.setEnd(t.From+t.length(), true)
 	return nil
 }
 
@@ -158,7 +180,7 @@ func (fl *file) revive(ctx context.Context) error {
 func (fl *file) giveUp(ctx context.Context, err error) {
 	switch pfs.KindOf(err) {
 	case pfs.NotExist, pfs.NotDir, pfs.IsDir, pfs.Stale, pfs.Unsupported, pfs.Permission:
-		fl.fs.opts.Logger.Error("what was not synced of a file is lost", "path", fl.fs.nameOf(fl), "bytes", fl.tail.size, "error", err)
+		fl.fs.opts.Logger.Error("what was not synced of a file is lost", "path", fl.fs.nameOf(fl), "bytes", fl.tail.length(), "error", err)
 		fl.setTail(nil)
 		fl.setEnd(-1, false)
 		fl.resumeDone(ctx)
@@ -172,15 +194,15 @@ func (s *stage) complete(ctx context.Context, op string, name pfs.Path, store pf
 		return err
 	}
 	if info.ID != s.Base.ID {
-		return pfs.Errorf(op, name, pfs.Stale, "%d bytes that were not synced are lost: %w", s.size, errTaken)
+		return pfs.Errorf(op, name, pfs.Stale, "%d bytes that were not synced are lost: %w", s.length(), errTaken)
 	}
 	if info.Size < s.From {
-		return pfs.Errorf(op, name, pfs.Stale, "%d bytes that were not synced are lost, because it has %d bytes and not %d: %w", s.size, info.Size, s.From, errTaken)
+		return pfs.Errorf(op, name, pfs.Stale, "%d bytes that were not synced are lost, because it has %d bytes and not %d: %w", s.length(), info.Size, s.From, errTaken)
 	}
-	ours, theirs := make([]byte, min(s.size, pfs.ChunkSize)), []byte(nil)
-	for at := int64(0); at < s.size; at += int64(len(ours)) {
-		ours = ours[:min(s.size-at, pfs.ChunkSize)]
-		if _, err := s.read(op, name, ours, at); err != nil {
+	ours, theirs := make([]byte, min(s.length(), pfs.ChunkSize)), []byte(nil)
+	for at := int64(0); at < s.length(); at += int64(len(ours)) {
+		ours = ours[:min(s.length()-at, pfs.ChunkSize)]
+		if _, err := s.read(op, name, ours, tailHead+at); err != nil {
 			return err
 		}
 		there := max(0, min(info.Size-s.From-at, int64(len(ours))))
@@ -190,7 +212,7 @@ func (s *stage) complete(ctx context.Context, op string, name pfs.Path, store pf
 				return err
 			}
 			if !bytes.Equal(theirs, ours[:there]) {
-				return pfs.Errorf(op, name, pfs.Stale, "%d bytes that were not synced are lost: %w", s.size, errTaken)
+				return pfs.Errorf(op, name, pfs.Stale, "%d bytes that were not synced are lost: %w", s.length(), errTaken)
 			}
 		}
 		if _, err := store.WriteAt(ctx, ours[there:], s.From+at+there); err != nil {
@@ -203,7 +225,7 @@ func (s *stage) complete(ctx context.Context, op string, name pfs.Path, store pf
 // resumeTail takes over the tail of a process that has died. It is completed when the file is used, or soon.
 func (f *FS) resumeTail(s *stage) {
 	fl := f.newFile(s.Path)
-	fl.tail, fl.unsynced, fl.end = s, true, s.From+s.size
+	fl.tail, fl.unsynced, fl.end = s, true, s.From+s.length()
 	fl.users, fl.resumed = 1, true
 	f.files[s.Path] = fl
 }
@@ -214,6 +236,7 @@ func (fl *file) resumeDone(ctx context.Context) {
 		_ = fl.store.Close(ctx) // everything is synced
 		fl.store, fl.rights = nil, 0
 		fl.setEnd(-1, false)
+		fl.setTail(nil)
 	}
 	if fl.resumed {
 		fl.resumed = false

@@ -202,7 +202,7 @@ func TestTailIsBounded(t *testing.T) {
 	for off := int64(0); off <= maxTail; off += int64(len(p)) {
 		writeAt(t, h, string(p), off)
 	}
-	if size := h.f.tail.size; size > int64(len(p)) {
+	if size := h.f.tail.length(); size > int64(len(p)) {
 		t.Errorf("the tail has %d bytes", size)
 	}
 	must(t, h.Close(t.Context()))
