@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"net/http"
 	"sync"
+	"time"
 
 	"github.com/colinmarc/hdfs/v2"
 	"github.com/paddlecloud/pfs/pfs"
@@ -30,6 +31,7 @@ type cluster struct {
 	mu        sync.Mutex
 	defaults  *hdfs.ServerDefaults // once they are known
 	webOff    bool                 // WebHDFS was found to be off
+	noLocate  time.Time            // until then, appends do not wait for replicas
 	blockPool string               // its ID, once a block was written or read, or ""
 	closed    bool
 }

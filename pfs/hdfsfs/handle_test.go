@@ -135,7 +135,7 @@ func TestAppendToAllReplicas(t *testing.T) {
 	c := testbed.HDFS(t)
 	f := open(t, options(c, c.Scratch(t)))
 	h := openFor(t, f, "/f", appending|pfs.OpenCreate)
-	for i := range 20 {
+	for i := range 10 {
 		appendAll(t, h, []byte("line\n"))
 		must(t, h.Sync(t.Context()))
 		h.awaitReplicas(t.Context())
