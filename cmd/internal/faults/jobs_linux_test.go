@@ -107,14 +107,20 @@ func TestRunCommand(t *testing.T) {
 	if !strings.Contains(out, "exit code 7") {
 		t.Errorf("run printed %q", out)
 	}
-	c := j.command("", "run", "-jobname", "ended", "-entry", `echo kept >$PFS_OUTPUT/kept; echo started; exec sleep 1000`, pkg)
+	c := j.command("", "run", "-jobname", "ended", "-entry", `trap "echo last words; exit 1" TERM; echo kept >$PFS_OUTPUT/kept; echo started; sleep 1000 & wait`, pkg)
 	c.Env = append(c.Env, j.env...)
 	stdout, err := c.StdoutPipe()
 	must(t, err)
 	must(t, c.Start())
-	for lines := bufio.NewScanner(stdout); lines.Scan() && lines.Text() != "started"; {
+	lines := bufio.NewScanner(stdout)
+	for lines.Scan() && lines.Text() != "started" {
 	}
 	must(t, c.Process.Signal(syscall.SIGTERM))
+	for lines.Scan() && lines.Text() != "last words" {
+	}
+	if lines.Text() != "last words" {
+		t.Error("what the program wrote after SIGTERM was not printed")
+	}
 	if code := exitCode(c.Wait()); code != 130 {
 		t.Errorf("after SIGTERM: exit %d", code)
 	}

@@ -46,17 +46,27 @@ Without -jobname, the name is run- and the time. paddlectl get outputs shows the
 			if err := sub.Submit(ctx); err != nil {
 				return s.explain(err, "")
 			}
-			return s.attend(ctx, sub.Spec.Name, o.quiet)
+			return s.attend(ctx, sub.Spec.Name)
 		},
 	})
 }
 
-// attend prints the logs of a job until it has ended, and ends it if ctx ends first. The error has the
-// exit code of the program.
-func (s *session) attend(ctx context.Context, name string, quiet bool) error {
-	err := s.followLogs(ctx, name, false)
-	if canceled := pfs.CheckContext(ctx, "paddlectl.run", ""); canceled != nil {
-		return errors.Join(canceled, s.kill(context.WithoutCancel(ctx), name, quiet))
+// attend prints the logs of a job until it has ended. If ctx ends first, it ends the job, and prints what the programs
+// write until their end. The error has the exit code of the program.
+func (s *session) attend(ctx context.Context, name string) error {
+	following, leave := context.WithCancel(context.WithoutCancel(ctx))
+	defer leave()
+	killed := make(chan error, 1)
+	spared := context.AfterFunc(ctx, func() {
+		err := s.kill(following, name, true)
+		if err != nil {
+			leave()
+		}
+		killed <- err
+	})
+	err := s.followLogs(following, name, false)
+	if !spared() {
+		return errors.Join(pfs.CheckContext(ctx, "paddlectl.run", ""), <-killed)
 	}
 	if err != nil {
 		return err
