@@ -3,7 +3,9 @@ import os
 import pickle
 import random
 import signal
+import sys
 import time
+import types
 from typing import Any
 from unittest import mock
 
@@ -42,6 +44,22 @@ class Stream(InDirectory):
                 got = [ids(self.stream(3, r, seed=5, shuffle=shuffle, cache_bytes=cache)) for r in range(3)]
                 want = self.stream(3, 0, seed=5, shuffle=shuffle).order().at(streaming.np.arange(TOTAL)).tolist()
                 self.assertEqual(got, [want[0::3], want[1::3], want[2::3]], shuffle)
+
+    def test_framework_imported_later(self) -> None:
+        """A stream is an IterableDataset also for a framework that was imported after it was made."""
+
+        class IterableDataset:
+            pass
+
+        stream = self.stream()
+        self.assertNotIsInstance(stream, IterableDataset)
+        for name in ("torch.utils.data", "paddle.io"):
+            module = types.SimpleNamespace(IterableDataset=IterableDataset, get_worker_info=lambda: None)
+            with mock.patch.dict(sys.modules, {name: module}):
+                for each in (stream, self.stream(), pickle.loads(pickle.dumps(stream))):
+                    self.assertIsInstance(each, IterableDataset)
+                    self.assertIsInstance(each, streaming.Stream)
+                    self.assertEqual(ids(each), list(range(TOTAL)))
 
     def test_arguments(self) -> None:
         wrong: Any

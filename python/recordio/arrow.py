@@ -81,11 +81,11 @@ def _moment(t: Type) -> np.dtype[Any]:
 
 
 def _fixed(t: Type, payload: str) -> Fix:
+    """Returns the function that gives pyarrow what it accepts for the type."""
     if t.word in ("datetime64", "timedelta64"):
         given: Any = t.dtype
         to = _moment(t)
         return lambda value: np.array(value, np.int64).view(given).astype(to).tolist()
-    """Returns the function that gives pyarrow what it accepts for the type."""
     if t.word == "decimal":
         return decimal.Decimal
     if t.word in ("bytes",) and payload == "json":

@@ -106,6 +106,11 @@ class Stream:
         self._order: Order | None = None
         self._fingerprint = ""
 
+    @property  # type: ignore[misc]
+    def __class__(self) -> type[Stream]:
+        """What isinstance finds: also the IterableDataset of a framework that is imported after the call of stream."""
+        return _class()
+
     def __len__(self) -> int:
         """The number of records of this rank, from the cursor on."""
         return len(self._walk)
