@@ -159,22 +159,26 @@ or was killed. After --timeout it is 6, and the jobs go on.`,
 			app.JSONFlag(&json),
 		},
 		Run: func(ctx context.Context, operands []string) error {
+			most := timeout.Duration
+			if most > 0 {
+				var cancel func()
+				ctx, cancel = context.WithTimeoutCause(ctx, most, errTimeout)
+				defer cancel()
+			}
 			s, err := open(ctx, a, datacenter)
+			if err != nil && context.Cause(ctx) == errTimeout {
+				return pfs.Errorf("paddlectl.wait", "", pfs.Unavailable, "the service has not answered within %v", most)
+			}
 			if err != nil {
 				return err
 			}
-			return s.wait(ctx, operands, timeout.Duration, json)
+			return s.wait(ctx, operands, most, json)
 		},
 	})
 }
 
-// wait waits until the jobs have ended, at most for a time that is not 0.
+// wait waits until the jobs have ended. ctx ends after most, with errTimeout, if most is not 0.
 func (s *session) wait(ctx context.Context, names []string, most time.Duration, json bool) error {
-	if most > 0 {
-		var cancel func()
-		ctx, cancel = context.WithTimeoutCause(ctx, most, errTimeout)
-		defer cancel()
-	}
 	return app.EachOf(ctx, s.App, names, func(name string) error {
 		r, err := s.ended(ctx, name)
 		if err != nil && context.Cause(ctx) == errTimeout {
