@@ -248,10 +248,8 @@ type badJSON struct {
 }
 
 func (c *conversion) collectBad(bad *convert.RecordError, record []byte) error {
-	line := badJSON{Input: bad.Input, Line: bad.Line, Row: bad.Row, Error: bad.Err.Error(), Record: string(record)}
-	if bad.Offset >= 0 {
-		line.Offset = &bad.Offset
-	}
+	line := badOf(bad)
+	line.Record = string(record)
 	text, err := json.Marshal(line)
 	if err == nil {
 		_, err = c.bad.Write(append(text, '\n'))

@@ -276,6 +276,7 @@ func (in *inputs) list() []manifest.Input {
 // files of labels go with their images.
 func (in *inputs) sources(mnist bool) iter.Seq2[convert.Source, error] {
 	return func(yield func(convert.Source, error) bool) {
+		in.strays.count, in.strays.first = 0, nil
 		for _, g := range in.groups {
 			if g.operand.Stream != nil {
 				if !yield(in.source(g, pfs.Info{}), nil) {
@@ -321,7 +322,7 @@ func (in *inputs) source(g *inputGroup, f pfs.Info) convert.Source {
 		file, f.Group = g.operand.File, g.operand.Title
 	}
 	class, _ := slices.BinarySearch(in.labels, f.Owner)
-	return convert.Source{Name: f.Group, Title: file.Title, Label: f.Owner, Class: class, Open: func(ctx context.Context) (convert.Content, error) {
+	return convert.Source{Name: f.Group, Title: file.Title, Label: f.Owner, Class: class, Bytes: f.Size, Open: func(ctx context.Context) (convert.Content, error) {
 		return in.open(ctx, file)
 	}}
 }

@@ -58,8 +58,8 @@ func (in Input) Each(ctx context.Context, fn func(recordfile.File) error) error 
 // Options are the inputs and options of Convert. Errors name an option as the manifest does, such
 // as --line-count.
 type Options struct {
-	Inputs []Input
-	Dir    transfer.End // for the shards; made if it is missing
+	Inputs []Input      `json:"-"`
+	Dir    transfer.End `json:"-"` // for the shards; made if it is missing
 	Title  string       // the name of Dir in messages; empty: its path
 	Name   string       // prefix of the names of the shards
 
@@ -92,10 +92,10 @@ type Options struct {
 	Seed          uint64
 	ShuffleMemory int64 // bytes; 0: 64 MiB
 
-	SkipBad   bool          // leave malformed records out
-	MaxBad    int64         // most malformed records; 0: convert.DefaultMaxBad, less than 0: any number
-	BadFile   *transfer.End // leave them out and write them to this file, or to Stdout if it has no file system
-	Stdout    Stdout
+	SkipBad   bool            // leave malformed records out
+	MaxBad    int64           // most malformed records; 0: convert.DefaultMaxBad, less than 0: any number
+	BadFile   *transfer.End   `json:"-"` // leave them out and write them to this file, or to Stdout if it has no file system
+	Stdout    Stdout          `json:"-"`
 	OnDamage  recordio.Policy // for damage of inputs that are RecordIO
 	MaxRecord int64           // bytes; 0: the default of package convert
 
@@ -110,13 +110,13 @@ type Options struct {
 	DryRun     bool // read everything, write nothing
 
 	// Tell, if not nil, gets remarks, such as the name of a file that is left out.
-	Tell func(text string)
+	Tell func(text string) `json:"-"`
 	// Damaged, if not nil, is called for each damaged place of an input that is RecordIO.
-	Damaged func(recordio.Damage)
+	Damaged func(recordio.Damage) `json:"-"`
 	// Meter, if not nil, begins to show the progress of reading; less than 0 bytes: unknown.
-	Meter func(bytes int64, files int) recordfile.Meter
+	Meter func(bytes int64, files int) recordfile.Meter `json:"-"`
 	// SameFile, if not nil, reports whether an input is the file e by another name.
-	SameFile func(ctx context.Context, in recordfile.File, e transfer.End) bool
+	SameFile func(ctx context.Context, in recordfile.File, e transfer.End) bool `json:"-"`
 	// Lease is the time after which a run that shows no sign of life counts as dead; 0: 10 s.
 	Lease time.Duration
 }

@@ -94,6 +94,9 @@ func (s *shardSink) create(i int, _ string) (split.RecordWriter, error) {
 func (s *shardSink) name() ([]manifest.Shard, error) {
 	for i, f := range s.plan.Files {
 		s.shards[i].Name = f.Name
+		if s.parts[i] == nil {
+			continue // it has its name already
+		}
 		end := transfer.End{FS: s.c.o.Dir.FS, Path: s.c.o.Dir.Path.Join(f.Name)}
 		if err := s.parts[i].Name(f.Name, end); err != nil {
 			return nil, err

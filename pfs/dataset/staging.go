@@ -26,6 +26,7 @@ import (
 //	at-work            the run that uses the directory; see stagingClaim
 //	00000.1f0e93ab75   shard 0, made by the run 1f0e93ab75
 //	00000.shard        description of shard 0; written after it
+//	plan, unit-00000, failed   of a conversion by several processes; see parts.go
 //
 // and is removed at the end. One run uses it at a time. A suspended run may continue for a moment
 // until it notices that another one has taken its place, so no run writes the files of another.

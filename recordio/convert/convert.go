@@ -16,6 +16,7 @@
 //
 //	convert, errors, policy           the options; errors, and the policy for bad records
 //	run, produce, serve, batch        the tasks of a run, made in order and processed in parallel
+//	prior                             a run in parts, by several processes
 //	described                         the columns of an input, which must fit those of the others
 //	notes                             facts about inputs that the records do not show
 //	formats, sniff, snifftable        the formats, and their detection
@@ -52,6 +53,13 @@ type Source struct {
 	// number, from 0.
 	Label string
 	Class int
+	// Bytes is the size of the content, if the caller knows it. Run does not use it.
+	Bytes int64
+	// From and To select the records of an input of lines that begin in these bytes; To 0 is the
+	// end. With Exact a record begins at From; otherwise the first one after the next newline. See
+	// Prior.Cuts.
+	From, To int64
+	Exact    bool
 	// Open opens the content. It is called once, from any goroutine.
 	Open func(ctx context.Context) (Content, error)
 }

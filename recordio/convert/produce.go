@@ -12,7 +12,7 @@ import (
 func (r *run) produce(ctx context.Context, sources iter.Seq2[Source, error]) {
 	for s, err := range sources {
 		t := &task{source: s, err: err}
-		if err == nil {
+		if err == nil && s.From == 0 {
 			r.inputs++
 		}
 		if err == nil && (r.format == nil || r.guessed && r.format.lines != nil) {
@@ -154,12 +154,13 @@ func (r *run) cut(ctx context.Context, t *task) bool {
 }
 
 func (r *run) cutBlocks(ctx context.Context, s Source, o *opened) error {
-	left, err := r.skipLines(o)
+	at, lines, err := r.seek(s, o)
 	if err != nil {
 		return err
 	}
-	b := &blockReader{r: o.Reader, format: r.lines, limit: r.opts.Limits.Record, size: blockSize}
-	for first := true; ; first = false {
+	r.start, r.end = at, at
+	b := &blockReader{r: o.Reader, format: r.lines, limit: r.opts.Limits.Record, size: blockSize, begun: s.From > 0}
+	for first := true; s.To == 0 || r.end < s.To; first = false {
 		block, err := b.next(r.takeBlock())
 		if err == io.EOF {
 			return nil
@@ -168,17 +169,75 @@ func (r *run) cutBlocks(ctx context.Context, s Source, o *opened) error {
 			return err
 		}
 		t := &task{source: s, lines: true, first: first, block: block}
-		if first {
+		if first && s.From == 0 {
 			if err := r.begin(t); err != nil {
 				return err
 			}
-			t.headBytes, t.headLines = t.headBytes+left, t.headLines+r.opts.SkipLines
+			r.end += t.headBytes
 		}
+		if first {
+			t.headBytes, t.headLines = t.headBytes+at, t.headLines+lines
+		}
+		if s.To > 0 {
+			t.block = t.block[:r.upTo(t.block, s.To-r.end)]
+		}
+		r.end += int64(len(t.block))
 		t.parser = r.parser()
 		if !r.put(ctx, t) {
 			return ctx.Err()
 		}
 	}
+	return nil
+}
+
+// seek moves o to the first record of s, or to the header. It returns the position, and the number of
+// lines before it that it has skipped.
+func (r *run) seek(s Source, o *opened) (at, lines int64, err error) {
+	if s.From == 0 {
+		at, err = r.skipLines(o)
+		return at, r.opts.SkipLines, err
+	}
+	if o.ReaderAt == nil || s.From > o.Size {
+		return 0, 0, faultf(ErrUnsupported, "it cannot be read from byte %d", s.From)
+	}
+	at = s.From
+	if !s.Exact {
+		at-- // the newline may be right before From
+	}
+	section := io.NewSectionReader(o.ReaderAt, at, o.Size-at)
+	o.Reader = section
+	if s.Exact {
+		return at, 0, nil
+	}
+	for buf := make([]byte, 64<<10); ; {
+		n, err := section.ReadAt(buf, at-(s.From-1))
+		if i := bytes.IndexByte(buf[:n], '\n'); i >= 0 {
+			at += int64(i) + 1
+			break
+		}
+		at += int64(n)
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			return 0, 0, err
+		}
+	}
+	o.Reader = io.NewSectionReader(o.ReaderAt, at, o.Size-at)
+	return at, 0, nil
+}
+
+// upTo returns the length of the records of block that begin before byte n.
+func (r *run) upTo(block []byte, n int64) int {
+	if int64(len(block)) <= n {
+		return len(block)
+	}
+	i := 0
+	for int64(i) < n && i < len(block) {
+		length, _ := r.lines.next(block[i:])
+		i += length
+	}
+	return i
 }
 
 // skipLines skips the lines before the content of an input, and returns their size.

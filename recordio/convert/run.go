@@ -25,6 +25,9 @@ type Stats struct {
 	// those beyond the first MaxNotes.
 	Notes   []Note
 	Unnoted int64
+	// Start, End and Lines describe what was read of an input of lines if that was the only one:
+	// where its first record begins, the end of the last one, and the number of lines up to there.
+	Start, End, Lines int64
 }
 
 // Column is one column of a table, of Parquet files or of numpy arrays.
@@ -43,29 +46,40 @@ type Column struct {
 // error of a source, of sources, of emit and of ctx. Errors name the source. Run returns after
 // everything that it opened is closed; only a Reader that does not return can delay it.
 func Run(ctx context.Context, sources iter.Seq2[Source, error], opts Options, emit func(payload []byte) error) (Stats, error) {
+	r, err := newRun(opts, emit)
+	if err != nil {
+		return Stats{}, err
+	}
+	stats, err := r.run(ctx, sources)
+	stats.finish(opts.Encoding)
+	return stats, err
+}
+
+// newRun checks the options.
+func newRun(opts Options, emit func(payload []byte) error) (*run, error) {
 	opts.Limits = opts.Limits.withDefaults()
 	if opts.Jobs <= 0 {
 		opts.Jobs = runtime.GOMAXPROCS(0)
 	}
 	payload, err := findEncoding(opts.Encoding)
 	if err != nil {
-		return Stats{}, err
+		return nil, err
 	}
 	r := &run{opts: opts, encoding: payload, emit: emit,
 		queue: make(chan *task, opts.Jobs), work: make(chan *task),
 		batches: make(chan *batch, 2*opts.Jobs), blocks: make(chan []byte, 2*opts.Jobs)}
 	if r.charset, err = findCharset(opts.Charset); err != nil {
-		return Stats{}, err
+		return nil, err
 	}
 	if opts.Format != "" {
 		if r.format, err = findFormat(opts.Format); err != nil {
-			return Stats{}, err
+			return nil, err
 		}
 		if err := r.checkCharset(); err != nil {
-			return Stats{}, err
+			return nil, err
 		}
 	}
-	return r.run(ctx, sources)
+	return r, nil
 }
 
 // run is one call of Run. A producer makes tasks, in the order of the records, and puts each into
@@ -85,7 +99,9 @@ type run struct {
 	work     chan *task
 	batches  chan *batch // for reuse, like blocks
 	blocks   chan []byte
-	inputs   int64 // the producer's until it has ended
+	inputs   int64 // the producer's until it has ended, like start and end
+	start    int64 // of the records in an input of lines
+	end      int64
 	stats    Stats // the caller's
 }
 
@@ -126,13 +142,19 @@ func (r *run) run(parent context.Context, sources iter.Seq2[Source, error]) (Sta
 	if r.format != nil {
 		r.stats.Format = r.format.Name
 	}
-	if r.stats.Format == pickleFormat.Name && !haveTimes(r.stats.Columns) {
-		r.stats.Columns = nil // the values need no types
-	}
+	r.stats.Start, r.stats.End = r.start, r.end
 	if t, ok := r.lines.(*table); ok {
 		r.stats.Columns = t.summary()
-	} else if r.encoding.Name == rawName {
-		r.stats.Columns = nil // a record is one value, not a row
 	}
 	return r.stats, err
+}
+
+// finish removes columns that records in the given encoding do not need.
+func (s *Stats) finish(encoding string) {
+	switch {
+	case s.Format == pickleFormat.Name && !haveTimes(s.Columns):
+		s.Columns = nil // the values need no types
+	case encoding == rawName && s.Format != csvFormat.Name && s.Format != tsvFormat.Name:
+		s.Columns = nil // a record is one value, not a row
+	}
 }

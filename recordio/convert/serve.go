@@ -132,6 +132,7 @@ func (r *run) deliver(ctx context.Context) error {
 		case t = <-r.queue:
 		}
 		if t == nil {
+			r.stats.Lines = at.line
 			return nil
 		}
 		at.enter(t)
