@@ -61,7 +61,7 @@ on the service only while you are logged in and the service answers quickly.`, "
 	for _, g := range groups {
 		program.Commands = append(program.Commands, g.commands...)
 	}
-	program.Commands = append(program.Commands, help.Candidates(a, program), localjobs.Process(a))
+	program.Commands = append(program.Commands, help.Candidates(a, program), localjobs.Process(a), dataset.Worker(a))
 	return program
 }
 

@@ -347,6 +347,25 @@ func PartsFailure(ctx context.Context, options Options) error {
 	return f.error(0)
 }
 
+// PartsDone returns the numbers of units that have been read, and of shards that have been made.
+func PartsDone(ctx context.Context, options Options) (units, shards int, err error) {
+	o, err := options.check()
+	if err != nil {
+		return 0, 0, err
+	}
+	for e, err := range pfs.Entries(ctx, o.Dir.FS, (&conversion{o: o}).stagingPath(), nil) {
+		switch {
+		case err != nil:
+			return 0, 0, err
+		case strings.HasPrefix(e.Name, unitPrefix):
+			units++
+		case strings.HasSuffix(e.Name, shardSuffix):
+			shards++
+		}
+	}
+	return units, shards, nil
+}
+
 // scanOwn scans the units of this process, and returns the number of all units.
 func (p *parts) scanOwn(ctx context.Context) (units int, err error) {
 	for n, u := range p.units(ctx) {

@@ -33,6 +33,11 @@ A run that fails or is killed leaves its finished shards in the dot-directory
 .PREFIX.convert. The same command with --resume checks and keeps them; --restart makes
 them again. If the dataset is complete, --resume reports that.
 
+--on DC --workers N makes the same bytes by a job of the datacenter, with N workers. INPUT
+and DIR are then on the service. Large uncompressed files of lines are read in parts, others
+as a whole. A worker that is killed starts again. The job goes on if this command ends; logs,
+kill and wait take its name.
+
 Formats:
 ` + listed(FormatLines()) + `
 All but npz, parquet and recordio may be compressed with gzip or zstd. All but npz and
@@ -42,6 +47,7 @@ parquet, which are read from their end, may come through a pipe. Payloads:
 			"paddlectl dataset convert --output-path ./dataset --name-prefix uci_housing_train --line-count 10 --no-header --delimiter space housing.data",
 			"paddlectl dataset convert --output-path /pfs/dc1/home/alice/pets --name-prefix pets --num-shards 100 --shuffle --seed 7 ./images",
 			"paddlectl dataset convert --format recordio --output-path mixed --name-prefix pets --num-shards 8 --shuffle --seed 1 ./pets",
+			"paddlectl dataset convert --on dc1 --workers 4 --num-shards 64 --output-path /pfs/dc1/home/alice/clicks --name-prefix clicks /pfs/dc1/home/alice/logs",
 			"zcat log.json.gz | paddlectl dataset convert --format jsonl --output-path logs --name-prefix log --bad skip -",
 		},
 		Exits: app.PathExits(cliio.Integrity),
@@ -83,16 +89,13 @@ func runConvert(ctx context.Context, a *app.App, o *convertOptions, operands []s
 	if err := o.check(); err != nil {
 		return err
 	}
+	if o.on != "" {
+		return runConvertOn(ctx, a, o, operands)
+	}
 	start := a.Now()
-	var err error
-	if o.Inputs, err = datafile.Operands(ctx, a, operands); err != nil {
+	if err := o.open(ctx, a, operands); err != nil {
 		return err
 	}
-	dir, err := datafile.LookAtDir(ctx, a, o.Title)
-	if err != nil {
-		return err
-	}
-	o.Dir = dir.End
 	if o.badFile != "" {
 		end, err := datafile.OutputEnd(ctx, a, o.badFile)
 		if err != nil {
@@ -100,14 +103,26 @@ func runConvert(ctx context.Context, a *app.App, o *convertOptions, operands []s
 		}
 		o.BadFile = &end
 	}
-	o.Stdout, o.Lease = a.Out, a.Main.Lease
-	o.SameFile, o.Damaged = datafile.SameFile(a), datafile.Damaged(a)
-	o.Tell = func(text string) { a.Message("%s", text) }
+	o.Stdout = a.Out
+	o.Damaged = datafile.Damaged(a)
 	o.Meter = func(bytes int64, files int) recordfile.Meter { return a.StartMeter(o.quiet, bytes, files) }
 	r, err := dataset.Convert(ctx, o.Options)
 	if err != nil {
-		return datafile.HintAt(ctx, a, dir, o.withHint(ctx, a, err))
+		return datafile.HintAt(ctx, a, o.dir, o.withHint(ctx, a, err))
 	}
 	t := &convertTelling{a: a, o: o, r: r, seconds: a.Now().Sub(start).Seconds()}
 	return cmp.Or(t.tell(), datafile.EndLoss(a, r.Loss))
+}
+
+// open finds the operands and the directory for the shards.
+func (o *convertOptions) open(ctx context.Context, a *app.App, operands []string) (err error) {
+	if o.Inputs, err = datafile.Operands(ctx, a, operands); err != nil {
+		return err
+	}
+	if o.dir, err = datafile.LookAtDir(ctx, a, o.Title); err != nil {
+		return err
+	}
+	o.Dir, o.Lease, o.SameFile = o.dir.End, a.Main.Lease, datafile.SameFile(a)
+	o.Tell = func(text string) { a.Message("%s", text) }
+	return nil
 }

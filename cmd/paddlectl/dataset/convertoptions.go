@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"strings"
+	"time"
 
 	"github.com/paddlecloud/pfs/cmd/internal/app"
 	"github.com/paddlecloud/pfs/cmd/internal/cliargs"
@@ -23,6 +24,12 @@ type convertOptions struct {
 	payload, labelFrom, bad, badFile               string
 	damage                                         datafile.ReadOptions
 	quiet, json                                    bool
+
+	on, jobName string
+	workers     int
+	told        string // of the progress of the job
+	toldAt      time.Time
+	dir         copying.Target // for the shards
 
 	given func(name string) bool // whether a flag was given; nil: none was
 }
@@ -62,6 +69,9 @@ func (o *convertOptions) flags() []cli.Flag {
 		&cli.GenericFlag{Name: "compressor", Usage: "compress chunks by `NAME`: none, snappy, gzip, zstd", Value: cliargs.Suggest(&o.Compressor, "none", "snappy", "gzip", "zstd")},
 		&cli.GenericFlag{Name: "chunk-size", Aliases: []string{"chunk"}, Usage: "put records of `SIZE` bytes into a chunk, or one record with 0 (4M; 32M with --paddle-compat)", Value: &o.chunkSize},
 		&cli.IntFlag{Name: "jobs", Aliases: []string{"j", "parallel"}, Usage: "work on `N` parts of the input at once; 0 is one per processor", Destination: &o.Jobs},
+		&cli.StringFlag{Name: "on", Usage: "convert by a job of the datacenter `DC`", Destination: &o.on},
+		&cli.IntFlag{Name: "workers", Usage: "run `N` workers with --on", DefaultText: "none", Destination: &o.workers},
+		&cli.StringFlag{Name: "jobname", Usage: "`NAME` of the job of --on", DefaultText: "convert- and the time", Destination: &o.jobName},
 		&cli.BoolFlag{Name: "resume", Usage: "keep the finished shards of an earlier run", Destination: &o.Resume},
 		&cli.BoolFlag{Name: "restart", Usage: "discard the finished shards of an earlier run", Destination: &o.Restart},
 		app.ForceFlag(&o.Force),
@@ -114,6 +124,7 @@ func (o *convertOptions) checkIdle() error {
 		idle   bool   // in this case
 		reason string
 	}{
+		{"workers jobname", o.on == "", "it needs --on"},
 		{"seed shuffle-memory", !o.Shuffle, "it needs --shuffle"},
 		{"columns", !o.NoHeader, "the header names the columns; without one, give --no-header too"},
 		{"type text null label columns", raw, "--payload raw takes lines as they are"},

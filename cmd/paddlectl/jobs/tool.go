@@ -1,0 +1,119 @@
+package jobs
+
+import (
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+
+	"github.com/paddlecloud/pfs/cmd/internal/app"
+	"github.com/paddlecloud/pfs/internal/job"
+	"github.com/paddlecloud/pfs/internal/job/local"
+	"github.com/paddlecloud/pfs/internal/job/output"
+	"github.com/paddlecloud/pfs/internal/job/submit"
+	"github.com/paddlecloud/pfs/pfs"
+	"github.com/paddlecloud/pfs/pfs/localfs"
+	"github.com/paddlecloud/pfs/pfs/retry"
+	"github.com/paddlecloud/pfs/pfs/transfer"
+)
+
+// Tool is a job whose workers run a command of this program. Each worker that fails is started again.
+type Tool struct {
+	*session
+	spec *job.Spec
+}
+
+// toolAttempts is how often a worker of a Tool is started.
+const toolAttempts = 4
+
+// NewTool prepares a job of the datacenter that runs the hidden command.
+func NewTool(ctx context.Context, a *app.App, datacenter, name, command string, workers int) (*Tool, error) {
+	s, err := open(ctx, a, datacenter)
+	if err != nil {
+		return nil, err
+	}
+	if s.kind != local.Name {
+		return nil, app.WithHint(pfs.Errorf("paddlectl.jobs", "", pfs.Unsupported, "jobs of the datacenter %q run on the engine %q, whose pods have no login for this command", s.alias, s.kind),
+			"without --on, this machine does it alone")
+	}
+	exe, err := exec.LookPath(a.Main.Args[0])
+	if err != nil {
+		exe = a.Main.Args[0]
+	}
+	if exe, err = filepath.Abs(exe); err != nil {
+		return nil, err
+	}
+	config, err := a.ConfigName()
+	if err == nil {
+		config, err = filepath.Abs(config)
+	}
+	if err != nil {
+		return nil, err
+	}
+	d := newDraft()
+	d.spec.Name, d.trainer.Replicas, d.trainer.Memory = name, workers, 2<<30
+	d.spec.Entry = "exec " + app.ShellWord(exe) + " --config " + app.ShellWord(config) + " " + command
+	d.spec.MaxAttempts, d.spec.Restart = toolAttempts, job.RestartRank
+	spec := d.finish()
+	spec.User, spec.Datacenter = s.user, s.dc
+	return &Tool{s, spec}, nil
+}
+
+// Submit starts the job with a package of one file.
+func (t *Tool) Submit(ctx context.Context, file string, text []byte) error {
+	dir, err := os.MkdirTemp("", "paddlectl-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	if err := os.WriteFile(filepath.Join(dir, file), text, 0o600); err != nil {
+		return err
+	}
+	fsys, err := localfs.New(dir, localfs.Options{})
+	if err != nil {
+		return err
+	}
+	defer fsys.Close()
+	sub := &submit.Submission{FS: t.fs, Engine: t.engine, Kind: t.kind, Spec: t.spec, Note: t.Message,
+		Package: transfer.End{FS: fsys, Path: "/"}, Copy: transfer.Options{Origin: origin()}}
+	return t.explain(sub.Submit(ctx), "")
+}
+
+// Wait waits for the success of the job. It calls look meanwhile, whose error ends the job.
+func (t *Tool) Wait(ctx context.Context, look func() error) error {
+	name := t.spec.Name
+	for {
+		r, _, err := t.job(ctx, name)
+		if err == nil && r.State == job.Succeeded {
+			return nil
+		}
+		if failed := look(); failed != nil && ctx.Err() == nil {
+			if err == nil && !r.State.Ended() {
+				if err := t.kill(ctx, name, true); err != nil {
+					t.Message("%v", err)
+				}
+			}
+			return failed
+		}
+		if err == nil && r.State.Ended() {
+			return app.WithHint(pfs.Errorf("paddlectl.jobs", "", pfs.Other, "the job %q is %s: %s", name, r.State, reason(r)), t.Paddlectl+" logs "+name)
+		}
+		if err == nil {
+			err = retry.Sleep(ctx, every)
+		}
+		if err != nil {
+			return app.WithHint(err, "the job goes on: "+t.Paddlectl+" wait "+name+", or kill "+name)
+		}
+	}
+}
+
+// Output returns the place of an output of the first worker, after Wait.
+func (t *Tool) Output(ctx context.Context, file string) (transfer.End, error) {
+	r, _, err := t.job(ctx, t.spec.Name)
+	if err != nil {
+		return transfer.End{}, err
+	}
+	w := r.Workers[0]
+	dir := output.RestartDir(job.OutputDir(t.spec, w.Attempt, w.Name), w.Restarts)
+	return transfer.End{FS: t.fs, Path: dir.Join(file)}, nil
+}
