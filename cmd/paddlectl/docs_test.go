@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -117,9 +118,10 @@ func TestEveryFieldDocumented(t *testing.T) {
 func jsonTags(t *testing.T) map[string][]string {
 	t.Helper()
 	tags := map[string][]string{}
+	state := []string{"staging.go", "parts.go", "units.go", "converton.go"}
 	for _, dir := range []string{".", "../../pfs/dataset", "../../recordio", "../../shard", "../../split"} {
 		err := filepath.WalkDir(dir, func(name string, d fs.DirEntry, err error) error {
-			if err != nil || !strings.HasSuffix(name, ".go") || strings.HasSuffix(name, "_test.go") || strings.HasSuffix(name, "staging.go") {
+			if err != nil || !strings.HasSuffix(name, ".go") || strings.HasSuffix(name, "_test.go") || slices.Contains(state, filepath.Base(name)) {
 				return err // the state of a conversion is not printed
 			}
 			text, err := os.ReadFile(name)

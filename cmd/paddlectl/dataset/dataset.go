@@ -5,6 +5,7 @@
 //	dataset                                                     the list of commands
 //	cat, convert, info, latest, publish, shard, split, verify   one command each
 //	convertoptions, converttell                                 flags and output of convert
+//	converton                                                   convert by a job
 //	shardprint                                                  output of shard
 //	hint                                                        hints about errors
 package dataset
