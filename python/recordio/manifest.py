@@ -6,6 +6,8 @@ from __future__ import absolute_import
 import json
 import os
 
+from .errors import RecordIOError
+
 _MOST = 64 << 20  # bytes
 _SUFFIX = ".manifest"
 
@@ -31,7 +33,7 @@ def parse(text, path):
             raise ValueError("format %s, version %s: this package knows paddle-dataset, version 1" % (m["format"], m["version"]))
         if sum(s["records"] for s in m["shards"]) != m["records"]:
             raise ValueError("the records of the shards do not add up")
-        if any("/" in s["name"] for s in m["shards"]) or not isinstance(m["payload"], type(u"")):
+        if any("/" in s["name"] or s["bytes"] < 0 for s in m["shards"]) or not isinstance(m["payload"], type(u"")):
             raise ValueError("malformed")
         return m
     except (KeyError, TypeError, ValueError, RuntimeError) as e:
@@ -60,10 +62,15 @@ def beside(paths, names_of, read):
     return found
 
 
-def payload_of(paths):
+def payload_of(paths, check=True):
     """Returns the payload of local files from their manifests; "raw" without a manifest. Raises
-    ValueError if it is not the same for all."""
+    ValueError if it is not the same for all, or with check if a file has another size than its manifest states."""
     found = beside(paths, os.listdir, _read)
+    sizes = dict((id(m), dict((s["name"], s["bytes"]) for s in m["shards"])) for m in found.values())
+    for path, m in found.items() if check else ():
+        size, stated = os.path.getsize(path), sizes[id(m)][os.path.basename(path)]
+        if size != stated:
+            raise RecordIOError("%s: the file has %d bytes, and the manifest states %s: copy the dataset again" % (path, size, stated))
     return same_payload([found.get(path) for path in paths])
 
 

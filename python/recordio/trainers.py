@@ -38,9 +38,9 @@ def recordio_reader(filepath, parallelism, trainer_id, decode=None, check=True):
 
     filepath is a pattern such as "/pfs/dc/home/alice/dataset/housing_train*",
     parallelism the number of trainers. The returned function finds the files when it is
-    called. check=False accepts incomplete sets. Samples are decoded as the manifest of the
-    files says, and are bytes without one. decode sets "pickle", "msgpack", "json", "raw", "auto",
-    which recognizes containers, or a function of bytes.
+    called. check=False accepts incomplete sets, and files with another size than their manifest
+    states. Samples are decoded as the manifest of the files says, and are bytes without one. decode
+    sets "pickle", "msgpack", "json", "raw", "auto", which recognizes containers, or a function of bytes.
     """
     check_trainer(trainer_id, parallelism)
     if decode is not None:
@@ -48,7 +48,7 @@ def recordio_reader(filepath, parallelism, trainer_id, decode=None, check=True):
 
     def reader():
         files = files_of(filepath, parallelism, trainer_id, check)
-        decoder = decoder_of(payload_of(files) if decode is None else decode)
+        decoder = decoder_of(payload_of(files, check) if decode is None else decode)
         for path in files:
             for sample in samples(path, decoder):
                 yield sample

@@ -9,8 +9,9 @@ class Payload(InDirectory):
     """The payload of samples is that of the manifest beside the files, and never guessed."""
 
     def dataset(self, name, payload, records):
-        self.write(name + "-00000-of-00001", records_chunk(records))
-        shards = [{"name": name + "-00000-of-00001", "records": len(records), "bytes": 1}]
+        data = records_chunk(records)
+        self.write(name + "-00000-of-00001", data)
+        shards = [{"name": name + "-00000-of-00001", "records": len(records), "bytes": len(data)}]
         m = {"format": "paddle-dataset", "version": 1, "name": name, "records": len(records), "payload": payload, "shards": shards}
         self.write(".%s.manifest" % name, json.dumps(m).encode())
 
@@ -27,6 +28,13 @@ class Payload(InDirectory):
         self.assertEqual(self.read("m-*", decode="raw"), [b"0", b"\x81\xa1a\x01"])
         with self.assertRaisesRegex(ValueError, "records of json and raw: read them one after the other"):
             self.read("j*")
+
+    def test_another_size(self):
+        self.dataset("j", "json", [b"0", b"1"])
+        self.write("j-00000-of-00001", records_chunk([b"0"]))  # of another dataset
+        with self.assertRaisesRegex(recordio.RecordIOError, "j-00000-of-00001: the file has 25 bytes, and the manifest states 30"):
+            self.read("j-*")
+        self.assertEqual(self.read("j-*", check=False), [0])
 
     def test_without_manifest(self):
         self.write("a", records_chunk([b"0", b"[1]"]))
