@@ -5,6 +5,7 @@ import random
 import signal
 import sys
 import time
+import tracemalloc
 import types
 from typing import Any
 from unittest import mock
@@ -12,7 +13,7 @@ from unittest import mock
 import recordio
 from recordio import streaming
 
-from .files import InDirectory, ids
+from .files import InDirectory, chunk, ids
 
 COUNTS = [[5, 7, 1], [20], [], [3, 3, 3, 3], [40, 2]]
 TOTAL = 87
@@ -188,6 +189,21 @@ class Stream(InDirectory):
         for _ in range(20):
             next(iter(self.stream()))
         self.assertEqual(threading.active_count(), before)
+
+    def test_memory(self) -> None:
+        """However slow the reader of a stream is, the thread reads two chunks ahead and no more."""
+        size, many = 1 << 20, 24
+        data = b"".join(chunk([bytes(1000)] * (size // 1004)) for _ in range(many))
+        (self.dir / "big").write_bytes(data)
+        records = iter(recordio.stream(self.dir / "big"))
+        next(records)
+        tracemalloc.start()
+        self.addCleanup(tracemalloc.stop)
+        for i, _ in enumerate(records):
+            if i % 5000 == 0:
+                time.sleep(0.02)  # for what a thread without a bound would read
+        self.assertEqual(i, many * (size // 1004) - 2)
+        self.assertLess(tracemalloc.get_traced_memory()[1], streaming._GROUP_RECORDS * 1050 + 5 * size)
 
     def test_malformed_record(self) -> None:
         (self.dir / "bad").write_bytes(recordio_chunk := (self.path / "t-00001-of-00005").read_bytes())

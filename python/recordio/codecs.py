@@ -2,41 +2,51 @@
 
 from __future__ import annotations
 
-from typing import Iterator
+from typing import Callable, Iterator
 
 import cramjam
 import google_crc32c
 import numpy as np
-import numpy.typing as npt
 
 from . import chunks
 from .chunks import GZIP, MAX_CHUNK, NONE, SNAPPY, ZSTD, compressor_name
 from .errors import RecordIOError, UnknownCompressorError
 
 Buffer = bytes | memoryview
+Room = Callable[[int], memoryview]  # returns writable memory of this size
 STREAM = b"\xff\x06\x00\x00sNaPpY"
 _FRAME = 1 << 16
 _ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
 
 
-def decompress(compressor: int, stored: memoryview, verify: bool = False) -> memoryview:
+def decompress(compressor: int, stored: memoryview, verify: bool = False, room: Room | None = None) -> memoryview:
     """Decompresses the payload of a chunk, or a part of it that can be decoded alone. With verify it
-    compares the checksums of snappy frames, which otherwise the checksum of the chunk covers."""
+    compares the checksums of snappy frames, which otherwise the checksum of the chunk covers. The
+    data is in memory that room returns, if it is given and the payload is compressed."""
     if compressor == NONE:
         return stored
     if compressor == SNAPPY:
-        return _unsnap(stored, verify)
+        return _unsnap(stored, verify, room or _room)
     if compressor == ZSTD:
-        return _unzstd(stored)
+        return _unzstd(stored, room or _room)
     if compressor == GZIP:
-        return memoryview(b"".join(part for _, part in gzip_members(stored)))
+        data = memoryview(b"".join(part for _, part in gzip_members(stored)))
+        if room is None:
+            return data
+        out = room(len(data))
+        out[:] = data
+        return out
     raise UnknownCompressorError("compressor %s is not known" % compressor_name(compressor))
 
 
-def _bounded(size: int) -> npt.NDArray[np.uint8]:
+def _room(size: int) -> memoryview:
+    return np.empty(size, np.uint8).data
+
+
+def _bounded(size: int) -> int:
     if size > MAX_CHUNK:
         raise RecordIOError("a chunk of more than %d bytes" % MAX_CHUNK)
-    return np.empty(size, np.uint8)
+    return size
 
 
 def snappy_frames(stored: memoryview) -> Iterator[tuple[int, int, int, int, int]]:
@@ -75,36 +85,42 @@ def _block_size(stored: memoryview, pos: int, end: int) -> int:
     raise RecordIOError("a snappy block without its size")
 
 
-def _unsnap(stored: memoryview, verify: bool) -> memoryview:
+def _unsnap(stored: memoryview, verify: bool, room: Room) -> memoryview:
     frames = [f for f in snappy_frames(stored) if f[2] < 0x80]
-    out = _bounded(sum(f[4] for f in frames))
+    out = room(_bounded(sum(f[4] for f in frames)))
+    if len(frames) > 1 and stored[: len(STREAM)] == STREAM:
+        try:  # one call, during which other threads run
+            if cramjam.snappy.decompress_into(stored, out) == len(out):
+                return out
+        except cramjam.DecompressionError:  # which frame, and whether it matters, shows below
+            pass
     at = 0
     for pos, after, kind, body, size in frames:
         piece = out[at : at + size]
         if kind == 1:
-            piece[:] = np.frombuffer(stored[body:after], np.uint8)
+            piece[:] = stored[body:after]
         elif _into(cramjam.snappy.decompress_raw_into, stored[body:after], piece, "snappy") != size:
             raise RecordIOError("a snappy block does not have the size that it states")
         if verify and masked_crc32c(piece) != int.from_bytes(stored[pos + 4 : body], "little"):
             raise RecordIOError("a snappy frame does not match its checksum")
         at += size
-    return out.data
+    return out
 
 
-def _into(decode: object, stored: memoryview, out: npt.NDArray[np.uint8], name: str) -> int:
+def _into(decode: object, stored: memoryview, out: memoryview, name: str) -> int:
     try:
         return decode(stored, out) if len(out) else 0  # type: ignore[operator]
     except cramjam.DecompressionError as e:
         raise RecordIOError("%s: %s" % (name, e))
 
 
-def masked_crc32c(data: npt.NDArray[np.uint8] | Buffer) -> int:
+def masked_crc32c(data: Buffer) -> int:
     c = crc32c(data)
     return ((c >> 15 | c << 17) + 0xA282EAD8) & 0xFFFFFFFF
 
 
-def crc32c(data: npt.NDArray[np.uint8] | Buffer) -> int:
-    return int(google_crc32c.value(bytes(data)))
+def crc32c(data: Buffer) -> int:
+    return int(google_crc32c.value(data if isinstance(data, bytes) else np.asarray(data)))
 
 
 def zstd_frames(stored: memoryview) -> Iterator[tuple[int, int, int]]:
@@ -143,11 +159,11 @@ def _zstd_frame(b: memoryview, pos: int) -> tuple[int, int]:
     return at + (4 if flags >> 2 & 1 else 0), size
 
 
-def _unzstd(stored: memoryview) -> memoryview:
-    out = _bounded(sum(size for _, _, size in zstd_frames(stored)))
+def _unzstd(stored: memoryview, room: Room) -> memoryview:
+    out = room(_bounded(sum(size for _, _, size in zstd_frames(stored))))
     if _into(cramjam.zstd.decompress_into, stored, out, "zstd") != len(out):
         raise RecordIOError("zstd: a frame does not have the size that it states")
-    return out.data
+    return out
 
 
 def gzip_members(stored: memoryview) -> Iterator[tuple[int, bytes]]:

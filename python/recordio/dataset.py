@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .chunks import NONE
-from .codecs import crc32c, decompress
+from .codecs import Buffer, crc32c, decompress
 from .damage import Repairs, check_policy
 from .errors import PickleError, RecordIOError
 from .index import Ints
@@ -107,7 +107,7 @@ class Dataset:
         numbers = np.where(numbers < 0, numbers + len(self), numbers).astype(np.int64)
         return self._blocks.read(numbers, self.starts)
 
-    def decode_batch(self, records: Sequence[memoryview], indices: Sequence[int] | Ints | None = None) -> list[Any]:
+    def decode_batch(self, records: Sequence[Buffer], indices: Sequence[int] | Ints | None = None) -> list[Any]:
         """Decodes records; indices are their numbers, for messages."""
         try:
             return self._decoder(records)

@@ -3,6 +3,7 @@ dot-file .NAME.idx of the Go package recordio."""
 
 from __future__ import annotations
 
+import io
 import os
 import struct
 from dataclasses import dataclass
@@ -109,6 +110,21 @@ def record_ends(data: memoryview, count: int) -> list[int]:
     if pos != size:
         raise RecordIOError("the records of a chunk take %d bytes and its data has %d" % (pos, size))
     return ends
+
+
+def cut(data: io.BytesIO, start: int, end: int, count: int) -> list[bytes]:
+    """Returns the count records that must fill data from start to end. At least one byte follows there."""
+    if count * _LENGTH.size > end - start:
+        raise RecordIOError("a chunk of %d bytes states %d records" % (end - start, count))
+    data.seek(start)
+    read, unpack = data.read, _LENGTH.unpack
+    try:
+        records = [read(unpack(read(4))[0]) for _ in range(count)]
+    except struct.error:
+        raise RecordIOError("a chunk states %d records and has fewer" % count)
+    if data.tell() != end:
+        raise RecordIOError("the records of a chunk take %d bytes and its data has %d" % (data.tell() - start, end - start))
+    return records
 
 
 # Blocks: (stored size, size of the data, checksum of the data of an uncompressed block).

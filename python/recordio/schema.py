@@ -16,9 +16,10 @@ import msgpack  # type: ignore[import-untyped]
 import numpy as np
 
 from . import restricted
+from .codecs import Buffer
 
 Convert = Callable[[Any], Any]
-DecodeBatch = Callable[[Sequence[memoryview]], list[Any]]
+DecodeBatch = Callable[[Sequence[Buffer]], list[Any]]
 
 _TYPE = re.compile(r"([A-Za-z]+\d*)(?:<(.*)>)?((?:\[[^\]]*\])*)(?:\((\d+),(\d+)\))?", re.DOTALL)
 _FIELD = re.compile(r'\s*("(?:[^"\\]|\\.)*"|[^\s"]+) (.*)', re.DOTALL)
@@ -250,19 +251,19 @@ def _tensor(value: dict[Any, Any]) -> Any:
         raise ValueError("msgpack: not an array: %s: %s" % (type(e).__name__, e))
 
 
-def _unpack(record: memoryview) -> Any:
+def _unpack(record: Buffer) -> Any:
     return msgpack.unpackb(record, strict_map_key=False, object_hook=_tensor)
 
 
-def _json(record: memoryview) -> Any:
+def _json(record: Buffer) -> Any:
     return json.loads(str(record, "utf-8"))
 
 
-_PAYLOADS: dict[str, Callable[[memoryview], Any]] = {
-    "raw": lambda record: record.tobytes(),
+_PAYLOADS: dict[str, Callable[[Buffer], Any]] = {
+    "raw": bytes,
     "msgpack": _unpack,
     "json": _json,
-    "pickle": lambda record: restricted.loads(record.tobytes()),
+    "pickle": lambda record: restricted.loads(bytes(record)),
 }
 
 
@@ -277,7 +278,7 @@ class Decoder:
         self._plain = payload == "msgpack" and decode in (None, payload) and source in _NO_TENSORS_IN  # no arrays
         self._row: Convert | None = None
         if callable(decode):
-            self._one: Callable[[memoryview], Any] = lambda record: decode(record.tobytes())
+            self._one: Callable[[Buffer], Any] = lambda record: decode(bytes(record))
             return
         name = payload if decode is None else decode
         if name not in _PAYLOADS:
@@ -288,7 +289,7 @@ class Decoder:
             self._row = _row([t for t in types if t[1].word != "skip"], payload)
             self._plain = name == "msgpack" and all(t.word in _NO_TENSOR and t.shape is None for _, t, _ in types)
 
-    def __call__(self, records: Sequence[memoryview]) -> list[Any]:
+    def __call__(self, records: Sequence[Buffer]) -> list[Any]:
         """Decodes records. Raises ValueError for one that is malformed; see first_malformed."""
         one, row = self._one, self._row
         try:
@@ -299,14 +300,14 @@ class Decoder:
                 raise
             raise ValueError("%s: %s" % (type(e).__name__, e))
 
-    def _unpacked(self, records: Sequence[memoryview]) -> list[Any]:
+    def _unpacked(self, records: Sequence[Buffer]) -> list[Any]:
         """Decodes records without arrays. Most have no keys but text, which needs no option."""
         try:
             return list(map(msgpack.unpackb, records))
         except ValueError:
             return [self._one(record) for record in records]
 
-    def first_malformed(self, records: Sequence[memoryview]) -> int:
+    def first_malformed(self, records: Sequence[Buffer]) -> int:
         """Returns the position of the first record that does not decode."""
         for i, record in enumerate(records):
             try:

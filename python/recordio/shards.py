@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import posixpath
 import threading
@@ -10,7 +11,7 @@ from functools import partial
 from typing import Any, Sequence
 
 from . import index, manifest
-from .chunks import HEADER, check_crc, parse_header
+from .chunks import HEADER, NONE, check_crc, parse_header
 from .codecs import decompress
 from .damage import Repaired, Repairs
 from .errors import RecordIOError
@@ -19,6 +20,19 @@ from .sets import check_sets
 from .storage import Local, Storage, storage_of
 
 Pattern = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
+
+
+class Scratch:
+    """Memory for one chunk after the other: filling fresh memory takes several times as long."""
+
+    def __init__(self) -> None:
+        self.buffer = io.BytesIO()
+
+    def room(self, size: int) -> memoryview:
+        """Returns the first size bytes, behind which there is at least one more."""
+        if self.buffer.getbuffer().nbytes <= size:
+            self.buffer = io.BytesIO(bytes(size + 1))
+        return self.buffer.getbuffer()[:size]
 
 
 @dataclass
@@ -104,17 +118,25 @@ class Shard:
     def _read(self, start: int, end: int) -> bytes:
         return self.storage.ranges([(self.path, start, end)])[0]
 
-    def load(self, number: int) -> tuple[memoryview, list[int]]:
-        """Reads chunk number of those with records: its data, and the ends of the records in it."""
+    def load(self, number: int, stored: Scratch, data: Scratch) -> list[bytes]:
+        """Reads the records of chunk number of those with records."""
         chunk = self.chunks.chunks[number]
         try:
             if chunk.unreadable:
                 raise RecordIOError(chunk.unreadable)
-            stored = memoryview(self._read(chunk.offset, chunk.offset + chunk.size))
-            check_header(chunk, stored)
-            check_crc(stored[HEADER.size :], chunk.crc)
-            data = decompress(chunk.compressor, stored[HEADER.size :])
-            return data, index.record_ends(data, chunk.records)
+            view = stored.room(chunk.size)
+            if isinstance(self.storage, Local):
+                view = view[: self.storage.into(self.path, chunk.offset, view)]
+            else:
+                read = self._read(chunk.offset, chunk.offset + chunk.size)
+                view[: len(read)] = read
+                view = view[: len(read)]
+            check_header(chunk, view)
+            check_crc(view[HEADER.size :], chunk.crc)
+            if chunk.compressor == NONE:
+                return index.cut(stored.buffer, HEADER.size, chunk.size, chunk.records)
+            size = len(decompress(chunk.compressor, view[HEADER.size :], room=data.room))
+            return index.cut(data.buffer, 0, size, chunk.records)
         except RecordIOError as e:
             raise self.error(e, chunk)
 

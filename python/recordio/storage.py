@@ -73,10 +73,22 @@ class Local:
             return f.read()
 
     def ranges(self, ranges: Sequence[Range]) -> list[bytes]:
+        with self._mine():
+            return [_pread(self._fd(path), start, end) for path, start, end in ranges]
+
+    def _mine(self) -> threading.Lock:
         if self._pid != os.getpid():  # forked, perhaps while another thread held the lock
             self._pid, self._lock, self._open = os.getpid(), threading.Lock(), OrderedDict()
-        with self._lock:
-            return [_pread(self._fd(path), start, end) for path, start, end in ranges]
+        return self._lock
+
+    def into(self, path: str, start: int, room: memoryview) -> int:
+        """Fills room with what is at start, and returns the number of bytes, fewer where the file ends."""
+        at = 0
+        with self._mine():
+            fd = self._fd(path)
+            while n := os.preadv(fd, [room[at:]], start + at) if at < len(room) else 0:
+                at += n
+        return at
 
     def _fd(self, path: str) -> int:
         if path in self._open:

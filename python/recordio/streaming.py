@@ -2,23 +2,29 @@
 
 from __future__ import annotations
 
+import itertools
+import operator
 import os
 import sys
+import time
 from collections import OrderedDict, deque
 from concurrent.futures import Future, ThreadPoolExecutor
-from typing import Any, Callable, Iterable, Iterator
+from typing import Any, Callable, Iterable, Iterator, Sequence
 
 import numpy as np
 
+from .codecs import Buffer
 from .dataset import CACHE_BYTES, Dataset
 from .errors import RecordIOError
 from .index import Ints
 from .order import Order, Walk, fingerprint, order_of, parse_shuffle
-from .shards import Pattern, Shard
+from .shards import Pattern, Scratch, Shard
 
-_GROUP_RECORDS, _GROUP_BYTES = 1024, 16 << 20  # decoded at a time
+_GROUP_RECORDS, _GROUP_BYTES = 8192, 16 << 20  # located at a time
+_DECODED = 1024  # records at a time, which stay in the caches of the processor
+_PAUSE = 1e-6  # seconds
+_RECORD_BYTES = 40  # of memory for an object of bytes, besides its contents
 _AHEAD = 2  # chunks
-_DENSE = 8  # records of more chunks than this are copied, so that they do not keep the chunks in memory
 _RANKS = (("RANK", "WORLD_SIZE"), ("PADDLE_TRAINER_ID", "PADDLE_TRAINERS_NUM"), ("PADDLE_INIT_TRAINER_ID", "PADDLE_INIT_NUM_GRADIENT_SERVERS"))
 
 
@@ -54,8 +60,8 @@ def stream(
 
     on_damage is "fail", "skip" or "salvage", as for Dataset; the attribute dataset.damage has what was left out.
 
-    Memory is bounded by cache_bytes for the decompressed chunks that a shuffle returns to, three
-    chunks more, and about 16 MiB of records.
+    Memory is bounded by cache_bytes for the decompressed chunks that a shuffle returns to, five
+    chunks more (the one in use, two ahead, and what the thread works with), and about 16 MiB of records.
     """
     if rank is None or world_size is None:
         if rank is not None or world_size is not None:
@@ -102,7 +108,8 @@ class Stream:
         if batch_size < 1:
             raise ValueError("batch_size=%d: at least 1" % batch_size)
         self._walk = Walk(len(dataset), cursor, rank, world_size, equal)
-        self._read = self._resume = 0
+        self._end = self._resume = 0  # records that are decoded; that the next iteration leaves out
+        self._values: Iterator[Any] = iter(())  # the rest of those decoded last
         self._order: Order | None = None
         self._fingerprint = ""
 
@@ -121,15 +128,22 @@ class Stream:
         return self._walk.cursor_after(steps)
 
     def __iter__(self) -> Iterator[Any]:
-        self._read, self._resume = self._resume, 0
-        return self._values(self._read)
+        self._end, self._values, self._resume = self._resume, iter(()), 0
+        return itertools.chain.from_iterable(self._lists(self._end))
 
-    def _values(self, read: int) -> Iterator[Any]:
+    @property
+    def _read(self) -> int:
+        """The number of records that the iterator has yielded."""
+        return self._end - operator.length_hint(self._values)
+
+    def _lists(self, read: int) -> Iterator[Iterator[Any]]:
+        """Yields iterators of decoded records. Chained, they need no Python for each record."""
         decode = self.dataset.decode_batch
         for numbers, records in self._reading(self._groups(read, *_worker())):
-            for value in decode(records, numbers):
-                self._read += 1
-                yield value
+            values = decode(records, numbers)
+            self._values = iter(values)
+            self._end += len(values)
+            yield self._values
 
     def _blocks(self) -> list[int]:
         if not self.shuffle.startswith("block"):
@@ -159,7 +173,7 @@ class Stream:
                 return
             read += group
 
-    def _reading(self, groups: Iterable[Ints]) -> Iterator[tuple[Ints, list[memoryview]]]:
+    def _reading(self, groups: Iterable[Ints]) -> Iterator[tuple[Ints, Sequence[Buffer]]]:
         dataset = self.dataset
         if self.shuffle == "global" and len(dataset) * _record_bytes(dataset) > dataset.cache_bytes:
             return ((numbers, dataset.read_batch(numbers)) for numbers in groups)
@@ -203,11 +217,12 @@ class Stream:
             if state[name] != value:
                 raise ValueError("the state has %s %s, and this stream has %s: to change it, begin with cursor=" % (name, state[name], value))
         self._walk = Walk(walk.records, state["start"], walk.rank, walk.world_size, walk.equal)
-        self._read = self._resume = state["read"]
+        self._end = self._resume = state["read"]
+        self._values = iter(())
 
     def __reduce__(self) -> tuple[Any, ...]:
         walk = self._walk
-        state = {"_read": self._read, "_resume": self._resume, "_fingerprint": self._fingerprint}
+        state = {"_end": self._read, "_resume": self._resume, "_fingerprint": self._fingerprint}
         args = (self.dataset, walk.world_size, walk.rank, self.seed, self.epoch, self.shuffle, walk.equal, walk.cursor, self.batch_size)
         return _again, args, state
 
@@ -246,7 +261,7 @@ def _worker() -> tuple[int, int]:
 
 
 _Key = tuple[int, int]  # shard, chunk
-_Loaded = tuple[memoryview, list[int]]  # data, ends of the records in it with a 0 before
+_Loaded = tuple[list[bytes], int]  # records, and their bytes in memory if chunks are kept
 
 
 class _Chunks:
@@ -256,9 +271,10 @@ class _Chunks:
         self.shards, self.starts, self.keep = shards, starts, keep
         self.kept: OrderedDict[_Key, _Loaded] = OrderedDict()
         self.bytes = 0
+        self.scratch = Scratch(), Scratch()  # of the thread
         self.loading: dict[_Key, Future[_Loaded]] = {}
 
-    def records(self, groups: Iterable[Ints]) -> Iterator[tuple[Ints, list[memoryview]]]:
+    def records(self, groups: Iterable[Ints]) -> Iterator[tuple[Ints, list[bytes]]]:
         pool = ThreadPoolExecutor(1, "recordio")
         try:
             plans: deque[tuple[Ints, list[_Key], Ints, Ints]] = deque()
@@ -271,10 +287,14 @@ class _Chunks:
                 if not plans:
                     return
                 numbers, keys, which, local = plans.popleft()
-                out, failure = self._views(pool, coming, keys, which, local)
-                yield numbers[: len(out)], out
+                out, failure = self._take(pool, coming, keys, which, local)
+                for i in range(0, len(out), _DECODED):
+                    yield numbers[i : i + _DECODED], out[i : i + _DECODED]
+                    if not all(f.done() for f in self.loading.values()):
+                        time.sleep(_PAUSE)  # decoding never lets the thread run, which only starts the next call of a library
                 if failure is not None:
                     raise failure
+                del out  # before the next group is read
         finally:
             pool.shutdown(wait=True, cancel_futures=True)
 
@@ -296,44 +316,42 @@ class _Chunks:
         turn[by_use] = np.arange(len(by_use))
         return numbers, [(k >> 32, k & 0xFFFFFFFF) for k in distinct[by_use].tolist()], turn[which.reshape(-1)], local
 
-    def _views(
+    def _take(
         self, pool: ThreadPoolExecutor, coming: deque[_Key], keys: list[_Key], which: Ints, local: Ints
-    ) -> tuple[list[memoryview], RecordIOError | None]:
+    ) -> tuple[list[bytes], RecordIOError | None]:
         """Returns the records, or those before the first one of a damaged chunk."""
-        out: list[memoryview] = [memoryview(b"")] * len(local)
         order = np.argsort(which, kind="stable")
         bounds = np.searchsorted(which[order], np.arange(len(keys) + 1)).tolist()
-        turns, numbers = order.tolist(), local[order].tolist()
-        dense = len(keys) <= _DENSE
+        numbers = local[order].tolist()
+        found: list[bytes] = []
         for i, key in enumerate(keys):
             coming.popleft()
             try:
-                data, ends = self._get(pool, key, coming)
+                records = self._get(pool, key, coming)
             except RecordIOError as e:
-                return out[: turns[bounds[i]]], e
-            for turn, k in zip(turns[bounds[i] : bounds[i + 1]], numbers[bounds[i] : bounds[i + 1]]):
-                view = data[ends[k] + 4 : ends[k + 1]]
-                out[turn] = view if dense else memoryview(view.tobytes())
-        return out, None
+                before = np.argsort(order)[: order[bounds[i]]].tolist()
+                return [found[k] for k in before], e
+            found += map(records.__getitem__, numbers[bounds[i] : bounds[i + 1]])
+        if (order[1:] < order[:-1]).any():
+            found = [found[k] for k in np.argsort(order).tolist()]
+        return found, None
 
-    def _get(self, pool: ThreadPoolExecutor, key: _Key, coming: deque[_Key]) -> _Loaded:
-        loaded = self.kept.get(key)
-        if loaded is not None:
+    def _get(self, pool: ThreadPoolExecutor, key: _Key, coming: deque[_Key]) -> list[bytes]:
+        if key in self.kept:
             self.kept.move_to_end(key)
         else:
-            future = self.loading.pop(key, None)
-            loaded = future.result() if future else self._load(key)
-            self.kept[key] = loaded
-            self.bytes += len(loaded[0])
-            while self.bytes > self.keep and len(self.kept) > 1:
-                self.bytes -= len(self.kept.popitem(last=False)[1][0])
+            future = self.loading.pop(key, None) or pool.submit(self._load, key)
+            self.kept[key] = loaded = future.result()
+            self.bytes += loaded[1]
+            while self.bytes >= self.keep and len(self.kept) > 1:
+                self.bytes -= self.kept.popitem(last=False)[1][1]
         for ahead in coming:
             if len(self.loading) >= _AHEAD:
                 break
             if ahead not in self.kept and ahead not in self.loading:
                 self.loading[ahead] = pool.submit(self._load, ahead)
-        return loaded
+        return self.kept[key][0]
 
     def _load(self, key: _Key) -> _Loaded:
-        data, ends = self.shards[key[0]].load(key[1])
-        return data, [0, *ends]
+        records = self.shards[key[0]].load(key[1], *self.scratch)
+        return records, sum(map(len, records)) + _RECORD_BYTES * len(records) if self.keep else 0
