@@ -280,6 +280,11 @@ func TestAttempts(t *testing.T) {
 		if got := s.f.names("jobs"); !slices.Equal(got, want) {
 			t.Fatalf("there are the Jobs %q, want %q", got, want)
 		}
+		note := fmt.Sprintf("%s-%d-trainer", object1, n) // a warning about an attempt that is over explains nothing
+		s.f.mu.Lock()
+		s.f.put("/api/v1/namespaces/"+job.Namespace("alice@example.com")+"/events/"+note, tree{
+			"metadata": tree{"name": note}, "involvedObject": tree{"name": note}, "reason": "PodFailurePolicy", "message": "matching FailJob rule"})
+		s.f.mu.Unlock()
 		if r := s.state(t); r.Attempt != n+1 || !strings.Contains(r.Reason, "its pods are being made") {
 			t.Errorf("attempt %d: %s", r.Attempt, r.Reason)
 		}

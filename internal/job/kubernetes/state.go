@@ -87,7 +87,7 @@ func (e *Engine) record(ctx context.Context, j *entry, s *seen) (*job.Record, er
 // maxWarnings is how many events of a namespace one request reads.
 const maxWarnings = 200
 
-// warnings returns the warnings about objects of the job, the latest last.
+// warnings returns the warnings about objects of the present attempt, the latest last.
 func (e *Engine) warnings(ctx context.Context, j *entry) ([]corev1.Event, error) {
 	list, err := retried(ctx, func(ctx context.Context) (*corev1.EventList, error) {
 		return e.c.events(j.ns()).List(ctx, metav1.ListOptions{FieldSelector: "type=" + corev1.EventTypeWarning, Limit: maxWarnings})
@@ -96,8 +96,9 @@ func (e *Engine) warnings(ctx context.Context, j *entry) ([]corev1.Event, error)
 		return nil, err
 	}
 	var own []corev1.Event
+	attempt := fmt.Sprintf("%s-%d", j.name(), j.Attempt)
 	for _, n := range list.Items {
-		if isOf(n.InvolvedObject.Name, j.name()) {
+		if isOf(n.InvolvedObject.Name, attempt) {
 			own = append(own, n)
 		}
 	}
@@ -112,7 +113,7 @@ func whenOf(n corev1.Event) time.Time {
 	return n.LastTimestamp.Time
 }
 
-// isOf reports whether an object's name begins with that of a job.
+// isOf reports whether an object's name begins with that of another one.
 func isOf(name, of string) bool {
 	return len(name) > len(of) && name[:len(of)] == of && name[len(of)] == '-'
 }
