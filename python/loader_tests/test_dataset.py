@@ -114,8 +114,11 @@ class Dataset(InDirectory):
     def test_nothing_there(self) -> None:
         with self.assertRaisesRegex(FileNotFoundError, "no file matches"):
             recordio.Dataset(self.dir / "x*")
-        with self.assertRaisesRegex(ValueError, "is a directory without a dataset"):
-            recordio.Dataset(self.dir)
+        for directory in (self.dir, "/"):
+            with self.assertRaisesRegex(ValueError, "is a directory without a dataset"):
+                recordio.Dataset(directory)
+        with self.assertRaisesRegex(TypeError, "pattern=3: a path, a pattern or a list"):
+            recordio.Dataset(3)  # type: ignore[arg-type]
         self.dataset([[1]])
         with self.assertRaisesRegex(ValueError, "not a manifest"):
             (self.dir / "t" / ".t.manifest").write_text("{}")

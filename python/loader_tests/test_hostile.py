@@ -29,8 +29,9 @@ class Hostile(InDirectory):
             self.refused("msgpack", msgpack.packb({b"nd": True, b"type": kind, b"shape": shape, b"data": data}))
 
     def test_others(self) -> None:
-        self.refused("json", b"[" * 100_000)
-        for record in (b"", b"\x80\x02cos\nsystem\n.", b"r\xff\xff\xff\x7f.", b"(" * 100_000, b"\x80\x04\x95" + b"\xff" * 7 + b"\x7f."):
+        for record in (b"[" * 100_000, b"NaN", b"[-Infinity]"):
+            self.refused("json", record)
+        for record in (b"", b"\x80\x02cos\nsystem\n.", b"r\xff\xff\xff\x7f.", b"(" * 100_000, b"N.N.", b"\x80\x04\x95" + b"\xff" * 7 + b"\x7f."):
             self.refused("pickle", record)
 
     @needs_written

@@ -13,11 +13,23 @@ _PROTO = b"\x80"  # the first byte of every pickle of protocol 2 and later
 _JSON = (b"{", b"[", b'"')  # the first bytes of containers and texts in JSON, and of no pickle
 
 
-def _json(data):
+def _no_constant(name):
+    raise ValueError("JSON has no %s" % name)
+
+
+_JSON_DECODER = json.JSONDecoder(parse_constant=_no_constant)
+
+
+def json_value(text):
+    """Decodes a text. NaN and infinite numbers, which Python accepts in JSON, are errors."""
     try:
-        return json.loads(data.decode("utf-8"))
+        return _JSON_DECODER.decode(text)
     except RuntimeError:  # RecursionError, which Python 2 does not have
         raise ValueError("JSON that is nested too deeply")
+
+
+def _json(data):
+    return json_value(data.decode("utf-8"))
 
 
 def auto(data):

@@ -115,10 +115,14 @@ def load(f):
 
 
 def loads(data):
-    """Reads the pickle at the start of data (bytes)."""
+    """Reads data (bytes), which must be one pickle."""
     memo.check(data)
+    f = io.BytesIO(data)
     try:
-        return _unpickler(io.BytesIO(data)).value()
+        value = _unpickler(f).value()
+        if f.tell() != len(data):
+            raise PickleError("%d bytes behind the pickle" % (len(data) - f.tell()))
+        return value
     except PickleError:
         raise
     except Exception as e:  # damaged pickles raise almost anything

@@ -17,6 +17,7 @@ import numpy as np
 
 from . import restricted
 from .codecs import Buffer
+from .decoders import json_value
 
 Convert = Callable[[Any], Any]
 DecodeBatch = Callable[[Sequence[Buffer]], list[Any]]
@@ -256,7 +257,7 @@ def _unpack(record: Buffer) -> Any:
 
 
 def _json(record: Buffer) -> Any:
-    return json.loads(str(record, "utf-8"))
+    return json_value(str(record, "utf-8"))
 
 
 _PAYLOADS: dict[str, Callable[[Buffer], Any]] = {

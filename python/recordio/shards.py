@@ -192,6 +192,8 @@ class Set:
 def find(pattern: Pattern, check: bool = True) -> Set:
     """Finds the files of a dataset: of a directory with one dataset, DIR/PREFIX of one of several, or
     files that match a pattern. Raises ValueError if files are missing or of another set."""
+    if not isinstance(pattern, (str, os.PathLike, Sequence)):
+        raise TypeError("pattern=%r: a path, a pattern or a list of them is needed" % (pattern,))
     patterns = [os.fspath(p) for p in ([pattern] if isinstance(pattern, (str, os.PathLike)) else pattern)]
     if not patterns:
         raise ValueError("no file is named")
@@ -230,7 +232,7 @@ def _names(storage: Storage, directory: str) -> list[str]:
 def _paths(storage: Storage, text: str) -> tuple[list[str], dict[str, Any] | None]:
     """Returns the files that text names and, if it names a dataset, its manifest."""
     if storage.isdir(text):
-        text = text.rstrip("/")
+        text = text.rstrip("/") or "/"
         if storage.isdir(text + "/latest"):  # of a published dataset
             text += "/latest"
         names = [d for d in map(manifest.dataset_of, storage.names(text)) if d]

@@ -23,6 +23,8 @@ def files_of(pattern, count, trainer_id, check=True):
     """Returns the files of one trainer, sorted. A directory stands for the dataset in it. Raises
     ValueError if a trainer would get no file, because the others would wait for it forever.
     With check it also raises ValueError if check_sets does."""
+    if "://" in pattern:
+        raise ValueError("%s: this reader reads local files: recordio.stream and recordio.reader read others" % pattern)
     files = sorted(glob.glob(in_directory(pattern)))
     if not files:
         raise ValueError("%s: no file matches" % pattern)

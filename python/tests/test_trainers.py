@@ -66,6 +66,10 @@ class Trainers(WithDataset):
         with self.assertRaisesRegex(ValueError, r"holds the datasets test, train: name its files, such as .*/test\*$"):
             list(recordio.recordio_reader(self.dir, 1, 0)())
 
+    def test_elsewhere(self):
+        with self.assertRaisesRegex(ValueError, "pfs://dc/x-.: this reader reads local files: recordio.stream"):
+            list(recordio.recordio_reader("pfs://dc/x-*", 1, 0)())
+
     def test_nothing_matches(self):
         with self.assertRaisesRegex(ValueError, r"train-\*: no file matches$"):
             list(recordio.recordio_reader(self.dir + "/train-*", 1, 0)())
