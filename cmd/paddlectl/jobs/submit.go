@@ -94,7 +94,9 @@ func runSubmit(ctx context.Context, a *app.App, o *submitOptions, operands []str
 	if err := sub.Submit(ctx); err != nil {
 		return s.explain(err, o.file)
 	}
-	a.Show(o.json, submitted{spec.Name, spec.Datacenter, s.kind, spec.Package}, "%s submitted\n", spec.Name)
+	if o.json || !o.quiet {
+		a.Show(o.json, submitted{spec.Name, spec.Datacenter, s.kind, spec.Package}, "%s submitted\n", spec.Name)
+	}
 	switch {
 	case o.follow:
 		if err := s.followLogs(ctx, spec.Name, o.json); err != nil {

@@ -84,6 +84,9 @@ func run(opts Options, signals <-chan os.Signal) *job.Exit {
 	default:
 		exit.Code = status.ExitStatus()
 	}
+	if exit.Reason == "" && exit.Stopped && opts.Grace > 0 && exit.Signal == "SIGKILL" && memoryKills() == kills {
+		exit.Reason = fmt.Sprintf("killed by SIGKILL, because it was asked to end and had not ended after %v", opts.Grace)
+	}
 	if exit.Reason == "" {
 		exit.Reason = reason(exit.Code, memoryKills() > kills)
 	}

@@ -3,6 +3,7 @@
 package local
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strconv"
@@ -25,7 +26,34 @@ type attempt struct {
 	stopping time.Time // when the ranks were asked to end
 	killed   bool
 	failure  string // why the attempt fails
+
+	probed   time.Time
+	obstacle string // why the files of the job cannot be written now
+	noted    string // the last one
 }
+
+// probe notes in the reason of the job whether its files can be written. It reports whether that has changed.
+func (a *attempt) probe() bool {
+	if time.Since(a.probed) < probeEvery {
+		return false
+	}
+	a.probed = time.Now()
+	was, r := a.obstacle, &a.state.Record
+	if a.obstacle = a.supervisor.obstacle(); a.obstacle == was {
+		return false
+	}
+	a.noted = cmp.Or(a.obstacle, was)
+	reason := strings.Replace(strings.Replace(r.Reason, was, "", 1), a.noted, "", 1)
+	reason = strings.Trim(reason, "; ")
+	if a.obstacle != "" {
+		reason = strings.TrimSuffix(a.obstacle+"; "+reason, "; ")
+	}
+	r.Reason = reason
+	return true
+}
+
+// probeEvery is the time between two looks for a full disk.
+const probeEvery = time.Second
 
 // run carries the attempt out and returns how it ended. An error says that ctx has ended.
 func (a *attempt) run(ctx context.Context) (job.State, string, error) {
@@ -64,6 +92,7 @@ func (a *attempt) run(ctx context.Context) (job.State, string, error) {
 			changed = changed || was != *a.runs[i].worker
 		}
 		a.control()
+		changed = a.probe() || changed
 		if state := a.current(); state != r.State || changed {
 			if state == job.Running && r.Reason == "" {
 				r.Reason = strings.Join(a.notes, "; ")
@@ -191,6 +220,8 @@ func (a *attempt) outcome(ctx context.Context) (job.State, string, error) {
 	switch {
 	case a.killed:
 		return job.Killed, a.failure, nil
+	case a.failure != "" && a.noted != "":
+		return job.Failed, a.failure + "; meanwhile: " + a.noted, nil
 	case a.failure != "":
 		return job.Failed, a.failure, nil
 	}

@@ -138,6 +138,9 @@ func (e *Engine) Submit(_ context.Context, spec *job.Spec) error {
 		err = d.save(s)
 	}
 	if err == nil {
+		err = os.WriteFile(d.file(killFile)+".new", nil, 0o600) // so that a full disk does not prevent Kill
+	}
+	if err == nil {
 		err = e.ensure(d, s)
 	}
 	if err != nil {

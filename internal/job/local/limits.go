@@ -20,7 +20,7 @@ const cgroups = "/sys/fs/cgroup"
 // groupsFor returns the control group in which groups for ranks can be made: the nearest one above this
 // process that hands processors and memory on, and that this process may change.
 func groupsFor(mount, self string) (string, error) {
-	const none = "processors and memory of the ranks are not limited: "
+	const none = "processors and memory of the workers are not limited: "
 	text, err := os.ReadFile(self)
 	if err != nil {
 		return "", errors.New(none + err.Error())

@@ -389,7 +389,7 @@ func TestKill(t *testing.T) {
 		t.Errorf("markers %v", got)
 	}
 	r := b.end(s)
-	if r.Workers[0].State != job.Killed || r.Workers[0].Signal != "SIGKILL" {
+	if r.Workers[0].State != job.Killed || r.Workers[0].Signal != "SIGKILL" || !strings.Contains(r.Workers[0].Reason, "asked to end") {
 		t.Errorf("%+v", r.Workers[0])
 	}
 	if err := b.Kill(t.Context(), "alice", s.Name, nil); err != nil {
@@ -510,6 +510,71 @@ func TestFullDisk(t *testing.T) {
 	}
 	if got := b.markers(s, 1); got["trainer-0"] != output.Failed {
 		t.Errorf("markers %v", got)
+	}
+}
+
+// TestDiskStaysFull: while others have filled the disk of the job, its state says so, and the job can be
+// killed, or ends.
+func TestDiskStaysFull(t *testing.T) {
+	for _, end := range []string{"kill", "takeover", "failure"} {
+		t.Run(end, func(t *testing.T) {
+			b := newBed(t)
+			if err := os.MkdirAll(b.opts.Dir, 0o700); err != nil {
+				t.Fatal(err)
+			}
+			if err := syscall.Mount("none", b.opts.Dir, "tmpfs", 0, "size=4m"); err != nil {
+				t.Skipf("a small file system cannot be mounted: %v", err)
+			}
+			t.Cleanup(func() { b.clean(); syscall.Unmount(b.opts.Dir, syscall.MNT_DETACH) })
+			s := spec(2, 0, `echo started; while [ ! -e $PFS_ROOT/go ]; do sleep 0.02; done; exit 3`)
+			d := b.submit(s)
+			b.printed(s, "trainer-0: started")
+			b.printed(s, "trainer-1: started")
+			filler, err := os.Create(filepath.Join(b.opts.Dir, "filler"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer filler.Close()
+			for n := 4096; err == nil; {
+				_, err = filler.Write(make([]byte, n))
+			}
+			full := "no space left on " + string(d)
+			b.until(s, "full", func(r *job.Record) bool { return r.State == job.Running && strings.Contains(r.Reason, full) })
+			want := job.Killed
+			switch end {
+			case "takeover":
+				if err := syscall.Kill(b.supervisorPID(d), syscall.SIGKILL); err != nil {
+					t.Fatal(err)
+				}
+				fallthrough
+			case "kill":
+				err = b.Kill(t.Context(), "alice", s.Name, nil)
+			case "failure":
+				want = job.Failed
+				err = os.WriteFile(filepath.Join(b.store, "pfs/go"), nil, 0o644)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			if r := b.end(s); r.State != want || want == job.Failed && !strings.Contains(r.Reason, full) {
+				t.Errorf("%+v", r)
+			}
+			b.nothingLeft(d)
+		})
+	}
+}
+
+// TestKilledGood: a program that is killed and ends with 0 has not succeeded.
+func TestKilledGood(t *testing.T) {
+	b := newBed(t)
+	s := spec(1, 0, `trap 'exit 0' TERM; echo started; while :; do sleep 0.02; done`)
+	b.submit(s)
+	b.printed(s, "started")
+	if err := b.Kill(t.Context(), "alice", s.Name, nil); err != nil {
+		t.Fatal(err)
+	}
+	if w := b.end(s).Workers[0]; w.State != job.Killed || *w.ExitCode != 0 {
+		t.Errorf("%+v", w)
 	}
 }
 

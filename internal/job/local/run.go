@@ -316,7 +316,7 @@ func (r *run) describe() {
 	switch {
 	case !r.done():
 		w.State = job.Uploading
-	case r.exit.Code == 0 || r.dismissed && r.a.failure == "":
+	case r.exit.Code == 0 && (!r.exit.Stopped || !r.a.killed) || r.dismissed && r.a.failure == "":
 		w.State, w.Reason = job.Succeeded, reason
 	case r.dismissed && r.exit.Stopped:
 		w.State = job.Killed

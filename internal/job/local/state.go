@@ -3,6 +3,8 @@
 package local
 
 import (
+	"bytes"
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -10,6 +12,8 @@ import (
 	"path/filepath"
 	"strconv"
 	"time"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/paddlecloud/pfs/internal/job"
 	"github.com/paddlecloud/pfs/pfs"
@@ -83,12 +87,48 @@ func (d dir) save(s *state) error {
 	if err != nil {
 		return err
 	}
-	if err := job.WriteFile(d.file(stateFile), data, 0o600); err != nil {
+	// Two files of a fixed size take turns. Both are written in place, so a full disk prevents neither.
+	name, spare := d.file(stateFile), d.file(stateFile)+".new"
+	if err := overwrite(spare, data); err != nil {
 		return err
 	}
-	// Room for the next state, so that outputs that fill the disk do not prevent it.
-	_ = os.WriteFile(d.file(stateFile)+".new", make([]byte, len(data)+4096), 0o600)
-	return nil
+	if unix.Renameat2(unix.AT_FDCWD, spare, unix.AT_FDCWD, name, unix.RENAME_EXCHANGE) != nil {
+		// There is no state yet, or the file system cannot exchange names.
+		if err := os.Rename(spare, name); err != nil {
+			return err
+		}
+		_ = overwrite(spare, data)
+	}
+	top, err := os.Open(string(d))
+	if err != nil {
+		return err
+	}
+	_ = top.Sync() // not every system can
+	return top.Close()
+}
+
+// overwrite writes JSON to the file name, and spaces behind it: the file never shrinks, and the next state
+// may be larger.
+func overwrite(name string, data []byte) error {
+	const margin = 4096
+	f, err := os.OpenFile(name, os.O_CREATE|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	if _, err := f.Write(data); err != nil {
+		return err
+	}
+	size := max(info.Size(), int64(len(data)+margin))
+	n, err := f.Write(bytes.Repeat([]byte(" "), int(size)-len(data)))
+	if err != nil {
+		err = f.Truncate(int64(len(data) + n)) // the disk is full: without a margin
+	}
+	return cmp.Or(err, f.Sync())
 }
 
 // saveEnviron keeps the environment of the command for launchers.

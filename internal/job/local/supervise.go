@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/paddlecloud/pfs/internal/job"
@@ -27,6 +28,17 @@ const (
 	readyFD   = 3 // of a supervisor: where it says readyText
 	readyText = "ready\n"
 )
+
+// boundedLog is the file with the messages of a supervisor. It is emptied when it is full.
+type boundedLog struct{ *os.File }
+
+func (l boundedLog) Write(p []byte) (int, error) {
+	const most = 1 << 20
+	if info, err := l.Stat(); err == nil && info.Mode().IsRegular() && info.Size() > most {
+		_ = l.Truncate(0) // the file is open for appending
+	}
+	return l.File.Write(p)
+}
 
 // errKilled is the cause of cancellation when the job is killed.
 var errKilled = errors.New("the job was killed")
@@ -47,7 +59,7 @@ type supervisor struct {
 // Supervise carries out the job in the directory name until it has ended. It returns at once if another
 // process does that. If ctx ends first, the ranks go on, and another supervisor can take over.
 func Supervise(ctx context.Context, opts Options, name string) error {
-	s := &supervisor{opts: opts, dir: dir(name), log: slog.New(slog.NewTextHandler(os.Stderr, nil)), killed: make(chan struct{}),
+	s := &supervisor{opts: opts, dir: dir(name), log: slog.New(slog.NewTextHandler(boundedLog{os.Stderr}, nil)), killed: make(chan struct{}),
 		pool: transfer.NewPool(output.DefaultMemory)}
 	s.store = publisher{fsys: opts.FS, log: s.log, wake: make(chan struct{}, 1)}
 	ready := os.NewFile(readyFD, "ready")
@@ -134,11 +146,11 @@ func (s *supervisor) abandon(ctx context.Context) error {
 // carryOut runs attempts until the job has ended. The error says that the supervisor cannot go on.
 func (s *supervisor) carryOut(ctx context.Context) error {
 	r := &s.state.Record
+	s.mount()
 	var err error
 	if s.groups, err = groupsFor(cgroups, "/proc/self/cgroup"); err != nil {
 		s.notes = append(s.notes, err.Error())
 	}
-	s.mount()
 	for _, note := range s.notes {
 		s.log.Warn(note)
 	}
@@ -214,6 +226,7 @@ func (s *supervisor) end(state job.State, reason string) error {
 	r := &s.state.Record
 	r.State, r.Reason, r.Ended = state, reason, now()
 	s.log.Info("the job has ended", "state", state, "reason", reason)
+	s.store.set(r)
 	// Until this is on disk, a takeover would run the job again.
 	for {
 		s.state.Published = false
@@ -237,6 +250,21 @@ func (s *supervisor) save() {
 		s.log.Error("the state cannot be written", "error", err)
 	}
 	s.store.set(&s.state.Record)
+}
+
+// obstacle returns why the files of the job cannot be written; "" if they can.
+func (s *supervisor) obstacle() string {
+	const block = 4096
+	probe := s.dir.file("probe")
+	err := os.WriteFile(probe, make([]byte, block), 0o600)
+	os.Remove(probe)
+	switch {
+	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
+		return "no space left on " + string(s.dir)
+	case err != nil:
+		return err.Error()
+	}
+	return ""
 }
 
 // watchKill closes killed when somebody asks for the end of the job.

@@ -313,13 +313,13 @@ func TestChangedAtTheStore(t *testing.T) {
 	})
 }
 
-// TestRemovedByTheProgram checks that files that the program removes are removed at the store, whatever becomes of its
-// other directories: one that is never made, and one that is removed as a whole, whose files stay.
+// TestRemovedByTheProgram checks that files that the program removes are removed at the store, but not
+// those of another directory that is removed as a whole.
 func TestRemovedByTheProgram(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t)
 		more := filepath.Join(t.TempDir(), "more")
-		r.opts.More = []string{"/no/such/directory", more}
+		r.opts.More = []string{more}
 		err := os.Mkdir(more, 0o755)
 		if err == nil {
 			err = os.WriteFile(filepath.Join(more, "kept"), []byte("kept"), 0o644)
@@ -340,10 +340,23 @@ func TestRemovedByTheProgram(t *testing.T) {
 		if d := <-done; d.Marker != Success {
 			t.Errorf("%+v", d)
 		}
-		if report := r.want(Success, 2); report.LeftOut != 2 {
+		if report := r.want(Success, 2); report.LeftOut != 1 {
 			t.Errorf("%+v", report)
 		}
 	})
+}
+
+// TestMissingDirectory checks that a good program has made the directories that its user named.
+func TestMissingDirectory(t *testing.T) {
+	for code, want := range map[int]string{0: Incomplete, 3: Failed} {
+		r := newRig(t)
+		r.opts.More = []string{"/no/such/directory"}
+		r.write("a", "one")
+		r.exit(job.Exit{Code: code})
+		if d := r.upload(); d.Marker != want || code == 0 && !strings.Contains(d.Reason, "/no/such/directory") {
+			t.Errorf("exit code %d: %+v", code, d)
+		}
+	}
 }
 
 // TestUntilTheEnd checks that a program that writes until its last moment loses nothing.

@@ -99,8 +99,9 @@ func (u *uploader) passOver(ctx context.Context, t tree, h how) error {
 	local, err := localfs.New(t.dir, localfs.Options{})
 	if err != nil {
 		// Without a listing nothing is known about the files.
-		u.keep(t)
-		u.leave(LeftOut{Path: t.dir, Reason: "there is no such directory", Lost: t.at == "" || !errors.Is(err, fs.ErrNotExist)})
+		known := u.keep(t)
+		missing := u.exit != nil && u.exit.Code == 0 && !known // a program that failed may not have made it yet
+		u.leave(LeftOut{Path: t.dir, Reason: "there is no such directory", Lost: t.at == "" || !errors.Is(err, fs.ErrNotExist) || missing})
 		return nil
 	}
 	defer local.Close()
@@ -116,14 +117,16 @@ func (u *uploader) passOver(ctx context.Context, t tree, h how) error {
 	return s.failed
 }
 
-// keep keeps what is known about the files of a tree.
-func (u *uploader) keep(t tree) {
+// keep keeps what is known about the files of a tree. It reports whether there are any.
+func (u *uploader) keep(t tree) (known bool) {
 	for k, s := range u.states {
 		if s.tree == t.n {
 			s.seen = u.pass
 			u.states[k] = s
+			known = true
 		}
 	}
+	return known
 }
 
 // scanDir looks at the entries of one directory.

@@ -44,7 +44,7 @@ func scan(ctx context.Context, root transfer.End) (*content, error) {
 		return nil, err
 	}
 	if !info.IsDir() {
-		return nil, pfs.Errorf(op, root.Path, pfs.NotDir, "a package is a directory")
+		return nil, pfs.Errorf(op, root.Path, pfs.Invalid, "a package is a directory")
 	}
 	s := &scanner{root: root, real: real, content: content{rules: slices.Clone(firstRules), entries: map[string]entry{}}}
 	if err := s.directory(ctx, real, ""); err != nil {

@@ -105,7 +105,7 @@ func (s *Submission) checkRemote(ctx context.Context, what string, p pfs.Path, i
 	case err != nil:
 		return err
 	case isDir && !info.IsDir():
-		return pfs.Errorf(op, p, pfs.NotDir, "a %s is a directory", what)
+		return pfs.Errorf(op, p, pfs.Invalid, "a %s is a directory", what)
 	case !isDir:
 		return nil
 	}

@@ -172,7 +172,7 @@ func TestSubmitPackages(t *testing.T) {
 		kind pfs.Kind
 	}{
 		"missing":       {func(s *scene) error { return os.RemoveAll(s.dir) }, "pkg", pfs.NotExist},
-		"a file":        {func(s *scene) error { s.Package.Path += "/train.py"; return nil }, "train.py: not a directory: a package is a directory", pfs.NotDir},
+		"a file":        {func(s *scene) error { s.Package.Path += "/train.py"; return nil }, "train.py: invalid argument: a package is a directory", pfs.Invalid},
 		"all left out":  {func(s *scene) error { write(s.t, s.dir, ".paddleignore=*"); return nil }, "leave out all", pfs.Invalid},
 		"a bad pattern": {func(s *scene) error { write(s.t, s.dir, "lib/.gitignore=#\n[a"); return nil }, "lib/.gitignore: invalid argument: line 2: \"[a\"", pfs.Invalid},
 		"no files": {func(s *scene) error {
