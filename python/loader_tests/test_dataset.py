@@ -111,6 +111,20 @@ class Dataset(InDirectory):
         (directory / "t-00003-of-00004").unlink()
         self.assertEqual(len(recordio.Dataset(str(directory) + "/t*", check=False)), 9)
 
+    def test_stale(self) -> None:
+        """A shard that an earlier run left is an error, as in paddlectl."""
+        directory = self.dataset(COUNTS)
+        for name in ("t-00007", "t-00004-of-00005"):
+            (directory / name).write_bytes((directory / "t-00001-of-00004").read_bytes())
+            for pattern in (directory, directory / "t", directory / "t*"):
+                with self.assertRaisesRegex(ValueError, "1 files in .*/t are of another set than the manifest of t, the first is " + name):
+                    recordio.Dataset(pattern)
+            self.assertEqual(ids(recordio.Dataset(directory, check=False)), list(range(12)))
+            (directory / name).unlink()
+        for name in ("t-x", "t-1", ".t-00007.idx", "u-00007"):
+            (directory / name).write_bytes(b"")
+        self.assertEqual(len(recordio.Dataset(directory)), 12)
+
     def test_nothing_there(self) -> None:
         with self.assertRaisesRegex(FileNotFoundError, "no file matches"):
             recordio.Dataset(self.dir / "x*")

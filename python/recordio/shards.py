@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import os
 import posixpath
+import re
 import threading
 from dataclasses import dataclass, field
 from functools import partial
@@ -201,7 +202,7 @@ def find(pattern: Pattern, check: bool = True) -> Set:
     paths: list[str] = []
     by_path: dict[str, dict[str, Any]] = {}
     for text in patterns:
-        more, found = _paths(storage, text)
+        more, found = _paths(storage, text, check)
         paths += more
         by_path.update((path, found) for path in more if found)
     if len(set(paths)) < len(paths):
@@ -229,7 +230,7 @@ def _names(storage: Storage, directory: str) -> list[str]:
         return []
 
 
-def _paths(storage: Storage, text: str) -> tuple[list[str], dict[str, Any] | None]:
+def _paths(storage: Storage, text: str, check: bool) -> tuple[list[str], dict[str, Any] | None]:
     """Returns the files that text names and, if it names a dataset, its manifest."""
     if storage.isdir(text):
         text = text.rstrip("/") or "/"
@@ -239,20 +240,32 @@ def _paths(storage: Storage, text: str) -> tuple[list[str], dict[str, Any] | Non
         if len(names) != 1:
             what = "holds the datasets " + ", ".join(names) if names else "is a directory without a dataset"
             raise ValueError("%s %s: name its files, such as %s/%s*" % (text, what, text, (names or [""])[0]))
-        return _listed(storage, text, names[0])
+        return _listed(storage, text, names[0], check)
     head, name = text.rsplit("/", 1) if "/" in text else (".", text)
     if not set("*?[") & set(text) and storage.isdir(head) and manifest.file_name(name) in _names(storage, head):
-        return _listed(storage, head, name)
+        return _listed(storage, head, name, check)
     paths = storage.glob(text)
     if not paths:
         raise FileNotFoundError("%s: no file matches" % text)
     return paths, None
 
 
-def _listed(storage: Storage, directory: str, name: str) -> tuple[list[str], dict[str, Any]]:
+def _listed(storage: Storage, directory: str, name: str, check: bool) -> tuple[list[str], dict[str, Any]]:
     at = "%s/%s" % (directory, manifest.file_name(name))
     m = manifest.parse(storage.read(at), at)
+    if check:
+        _refuse_stale(_names(storage, directory), name, m, directory)
     return ["%s/%s" % (directory, s["name"]) for s in m["shards"]], m
+
+
+def _refuse_stale(names: list[str], dataset: str, m: dict[str, Any], directory: str) -> None:
+    """Raises ValueError if names that the manifest does not list have the form of its shards: an earlier run left them."""
+    listed = {s["name"] for s in m["shards"]}
+    form = re.compile(re.escape(dataset) + "-[0-9]{5,}(-of-[0-9]{5,})?")
+    stale = [n for n in names if n not in listed and form.fullmatch(n)]
+    if stale:
+        text = "%d files in %s are of another set than the manifest of %s, the first is %s: remove them; check=False accepts them"
+        raise ValueError(text % (len(stale), directory, dataset, stale[0]))
 
 
 def check_sizes(shards: list[Shard]) -> None:
@@ -270,6 +283,7 @@ def check_sizes(shards: list[Shard]) -> None:
 def _check(shards: list[Shard], manifests: list[dict[str, Any] | None]) -> None:
     """Compares the files with their manifests or, without one, with the numbers in their names."""
     by_id = {id(m): m for m in manifests if m}
+    others = [s.path for s, m in zip(shards, manifests) if m is None]
     for m in by_id.values():
         mine = [s for s, of in zip(shards, manifests) if of is m]
         names = {posixpath.basename(s.path) for s in mine}
@@ -280,4 +294,6 @@ def _check(shards: list[Shard], manifests: list[dict[str, Any] | None]) -> None:
                 "check=False reads what is there"
                 % (len(absent), len(m["shards"]), m["name"], absent[0], posixpath.join(posixpath.dirname(mine[0].path), m["name"]))
             )
-    check_sets([s.path for s, m in zip(shards, manifests) if m is None])
+        directory = posixpath.dirname(mine[0].path)
+        _refuse_stale([posixpath.basename(p) for p in others if posixpath.dirname(p) == directory], m["name"], m, directory)
+    check_sets(others)
