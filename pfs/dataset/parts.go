@@ -189,7 +189,7 @@ func (p *parts) plans(ctx context.Context, plan partsPlan) error {
 // testUnit is, if not 0, the size of units in tests.
 var testUnit int64
 
-// AbandonParts takes BeginParts back.
+// AbandonParts takes BeginParts back. With Options.Resume it leaves what is finished to the next run.
 func AbandonParts(ctx context.Context, options Options, run string) error {
 	o, err := options.check()
 	if err != nil {

@@ -19,6 +19,7 @@ import (
 	"github.com/paddlecloud/pfs/pfs/digest"
 	"github.com/paddlecloud/pfs/pfs/memfs"
 	"github.com/paddlecloud/pfs/pfs/transfer"
+	"github.com/paddlecloud/pfs/recordio/convert"
 )
 
 // partsBench is a file system with inputs, and the options of a conversion.
@@ -270,5 +271,35 @@ func TestPartsRefused(t *testing.T) {
 		if _, _, err := BeginParts(t.Context(), o, 2); err == nil || !strings.Contains(err.Error(), text) {
 			t.Errorf("%s: %v", text, err)
 		}
+	}
+}
+
+// A part that cannot be opened when it is read again is a failure that all processes find.
+func TestPartsUnreadable(t *testing.T) {
+	b := newPartsBench(t, Options{LineCount: 1}, map[string]string{"a.txt": "a\n"})
+	o := b.at("/out")
+	run, _, err := BeginParts(t.Context(), o, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := newParts(t.Context(), o, Process{Count: 1, Run: run})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.c.in.close()
+	p.c.work = newStagingDir(b.fsys, p.c.stagingPath(), nil, time.Second)
+	p.c.work.run, p.c.work.claim.run = run, run
+	if p.prior, err = convert.Prepare(t.Context(), p.c.in.sources(false), p.c.o.convert); err != nil {
+		t.Fatal(err)
+	}
+	gone := convert.Source{Name: "b.txt", Open: func(context.Context) (convert.Content, error) {
+		return convert.Content{}, pfs.Errorf("test.Open", "/b.txt", pfs.NotExist, "gone")
+	}}
+	var r unitResult
+	if err := p.scan(t.Context(), 7, unit{[]convert.Source{gone}, true}, 77); err != nil {
+		t.Fatal(err)
+	}
+	if err := p.load(t.Context(), unitName(7), &r); err != nil || r.Failure == nil || r.Failure.Kind != pfs.NotExist || r.Stats.Start != 77 {
+		t.Errorf("%+v, %v", r, err)
 	}
 }

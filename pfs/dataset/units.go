@@ -172,6 +172,9 @@ func (p *parts) scan(ctx context.Context, n int, u unit, start int64) error {
 		if r.Failure = failureOf(ctx, err); r.Failure == nil {
 			return err
 		}
+		if start >= 0 { // also if the input could not be opened: merge waits for a result from there
+			r.Stats.Start = start
+		}
 	}
 	for _, bad := range r.Stats.FirstBad {
 		r.Bad = append(r.Bad, badOf(bad))

@@ -93,6 +93,13 @@ func runConvertOn(ctx context.Context, a *app.App, o *convertOptions, operands [
 			a.Message("the job %s converts, with %s", name, app.Count(int64(o.workers), "worker", "workers"))
 		}
 		if err := tool.Wait(ctx, func() error { return o.lookAtParts(ctx, a) }); err != nil {
+			if ctx.Err() == nil && dataset.PartsFailure(ctx, o.Options) != nil { // the job has ended: --resume need not wait
+				resumed := o.Options
+				resumed.Resume = true
+				if err := dataset.AbandonParts(ctx, resumed, run); err != nil {
+					a.Message("%v", err)
+				}
+			}
 			return o.withHint(ctx, a, err)
 		}
 		if r, err = readResult(ctx, tool); err != nil {
@@ -109,7 +116,7 @@ func (o *convertOptions) lookAtParts(ctx context.Context, a *app.App) error {
 	}
 	units, shards, err := dataset.PartsDone(ctx, o.Options)
 	text := fmt.Sprintf("%s read, %s made", app.Count(int64(units), "part of the inputs is", "parts of the inputs are"), app.Count(int64(shards), "shard is", "shards are"))
-	if err == nil && !o.quiet && text != o.told && a.Now().Sub(o.toldAt) >= tellEvery {
+	if err == nil && !o.quiet && units > 0 && text != o.told && a.Now().Sub(o.toldAt) >= tellEvery {
 		o.told, o.toldAt = text, a.Now()
 		a.Message("%s", text)
 	}
