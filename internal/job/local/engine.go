@@ -151,7 +151,7 @@ func (e *Engine) Submit(_ context.Context, spec *job.Spec) error {
 
 // ensure starts a supervisor if the job needs one and has none.
 func (e *Engine) ensure(d dir, s *state) error {
-	if s.Record.State.Ended() && s.Published || isLocked(d.file(lockFile)) {
+	if _, err := os.Lstat(d.mount()); err != nil && s.Record.State.Ended() && s.Published || isLocked(d.file(lockFile)) {
 		return nil
 	}
 	ready, theirs, err := os.Pipe()
@@ -301,6 +301,9 @@ func (e *Engine) Delete(ctx context.Context, user, name string) error {
 		}
 		if lock != nil {
 			defer lock.Close()
+			if err := unmount(e.opts, d, s); err != nil {
+				return err
+			}
 			return os.RemoveAll(string(d))
 		}
 		if time.Now().After(end) {

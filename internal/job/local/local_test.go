@@ -44,6 +44,13 @@ func TestMain(m *testing.M) {
 		}
 		os.Exit(0)
 	}
+	if len(os.Args) == 3 && os.Args[1] == Unmount {
+		if err := syscall.Unmount(os.Args[2], 0); err != nil {
+			fmt.Println(err)
+			os.Exit(1)
+		}
+		os.Exit(0)
+	}
 	os.Exit(m.Run())
 }
 
@@ -575,6 +582,49 @@ func TestKilledGood(t *testing.T) {
 	}
 	if w := b.end(s).Workers[0]; w.State != job.Killed || *w.ExitCode != 0 {
 		t.Errorf("%+v", w)
+	}
+}
+
+// TestMountIsLeft: the next use of the engine ends the mounts of a job that has ended.
+func TestMountIsLeft(t *testing.T) {
+	b := newBed(t)
+	s := spec(1, 0, "true")
+	d := b.submit(s)
+	b.end(s)
+	at := filepath.Join(d.mount(), s.Datacenter)
+	t.Cleanup(func() { syscall.Unmount(at, syscall.MNT_DETACH); syscall.Unmount(at, syscall.MNT_DETACH) })
+	leave := func() {
+		t.Helper()
+		for isLocked(d.file(lockFile)) {
+			time.Sleep(5 * time.Millisecond)
+		}
+		if err := os.MkdirAll(at, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		for range 2 {
+			if err := syscall.Mount("none", at, "tmpfs", 0, "size=64k"); err != nil {
+				t.Skipf("a file system cannot be mounted: %v", err)
+			}
+		}
+	}
+	gone := func() bool {
+		_, err := os.Lstat(d.mount())
+		return errors.Is(err, os.ErrNotExist)
+	}
+	leave()
+	b.until(s, "unmounted", func(*job.Record) bool { return gone() })
+	leave()
+	busy, err := os.Create(filepath.Join(at, "busy"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer busy.Close()
+	if err := b.Delete(t.Context(), "alice", s.Name); err == nil || !strings.Contains(err.Error(), "busy") {
+		t.Errorf("Delete with a mount in use: %v", err)
+	}
+	busy.Close()
+	if err := b.Delete(t.Context(), "alice", s.Name); err != nil || !gone() {
+		t.Errorf("Delete: %v", err)
 	}
 }
 

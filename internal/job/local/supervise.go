@@ -3,6 +3,7 @@
 package local
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -103,7 +104,9 @@ func (s *supervisor) run(ctx context.Context) error {
 			return err
 		}
 	}
-	s.unmount()
+	if err := unmount(s.opts, s.dir, s.state); err != nil {
+		s.log.Error(err.Error()) // the next use of the engine tries it again
+	}
 	// The store should have the last record, too, and a marker for each run. If it is away, the next use of
 	// the engine starts a supervisor again.
 	s.store.set(&s.state.Record)
@@ -305,17 +308,17 @@ func (s *supervisor) mount() {
 	s.save()
 }
 
-// unmount ends the mount of the job. If it cannot be ended, it stays, with all that is in it.
-func (s *supervisor) unmount() {
-	at := filepath.Join(s.dir.mount(), s.state.Record.Spec.Datacenter)
-	if isMounted(at) {
-		if said, err := s.opts.Command(Unmount, at).CombinedOutput(); err != nil {
-			s.log.Error("the mount of the job was not ended", "mount", at, "error", err, "said", string(said))
-			return
+// unmount ends the mount of a job, also one on top of another, which a supervisor that was killed has left.
+func unmount(opts Options, d dir, s *state) error {
+	at := filepath.Join(d.mount(), s.Record.Spec.Datacenter)
+	for isMounted(at) {
+		if said, err := opts.Command(Unmount, at).CombinedOutput(); err != nil {
+			return pfs.Errorf("local.unmount", "", pfs.Unavailable, "the mount %s of the job was not ended: %v: %s", at, err, bytes.TrimSpace(said))
 		}
 	}
 	os.Remove(at) // empty, or not there
-	os.Remove(s.dir.mount())
+	os.Remove(d.mount())
+	return nil
 }
 
 // stage copies package and inputs to this machine. The inputs stay until they are closed.
