@@ -12,7 +12,6 @@ import numpy.typing as npt
 
 from .chunks import NONE
 from .codecs import Buffer, crc32c, decompress
-from .damage import Repairs, check_policy
 from .errors import PickleError, RecordIOError
 from .index import Ints
 from .schema import Decoder
@@ -21,6 +20,8 @@ from .storage import Range
 
 if TYPE_CHECKING:
     import pyarrow  # type: ignore[import-untyped]
+
+    from .damage import Damage, Repairs
 
 CACHE_BYTES = 256 << 20
 _BLOCK_BITS = 40  # the number of a shard and that of a block in it are one number, the key of the block
@@ -61,12 +62,13 @@ class Dataset:
             raise ValueError("cache_bytes=%d: at least 0" % cache_bytes)
         self._pattern, self._decode, self.cache_bytes = pattern, decode, cache_bytes
         found = find(pattern, check)
-        check_policy(on_damage)
         if check and on_damage == "fail":
             check_sizes(found.shards)
         self._repairs = repaired(found.shards, on_damage) if _repairs is None else _repairs
-        self.damage = self._repairs.damage
-        apply(self._repairs, found.shards)
+        self.damage: list[Damage] = []
+        if self._repairs is not None:
+            self.damage = self._repairs.damage
+            apply(self._repairs, found.shards)
         self.shards, self.columns = found.shards, found.columns
         self._decoder = Decoder(decode, found.payload, found.columns, found.source)
         self.payload = found.payload
@@ -143,7 +145,7 @@ def _numbers(indices: Sequence[int] | Ints) -> npt.NDArray[Any]:
 
 
 def _again(
-    kind: type[Dataset], pattern: Pattern, decode: str | Callable[[bytes], Any] | None, cache_bytes: int, repairs: Repairs
+    kind: type[Dataset], pattern: Pattern, decode: str | Callable[[bytes], Any] | None, cache_bytes: int, repairs: Repairs | None
 ) -> Dataset:
     return kind(pattern, decode, cache_bytes=cache_bytes, check=False, _repairs=repairs)
 

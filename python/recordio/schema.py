@@ -9,7 +9,6 @@ import decimal
 import functools
 import json
 import re
-import zoneinfo
 from typing import Any, Callable, Iterable, Sequence
 
 import msgpack  # type: ignore[import-untyped]
@@ -223,7 +222,11 @@ def _zone(name: str) -> datetime.tzinfo:
     if match:
         minutes = int(match.group(2)) * 60 + int(match.group(3))
         return datetime.timezone(datetime.timedelta(minutes=-minutes if match.group(1) == "-" else minutes))
-    return datetime.timezone.utc if name == "UTC" else zoneinfo.ZoneInfo(name)
+    if name == "UTC":
+        return datetime.timezone.utc
+    import zoneinfo
+
+    return zoneinfo.ZoneInfo(name)
 
 
 _TIMES: dict[str, Callable[[Type], Convert]] = {"date": _date, "time": _time, "duration": _duration, "timestamp": _timestamp}

@@ -9,16 +9,18 @@ import re
 import threading
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, Sequence
+from typing import TYPE_CHECKING, Any, Sequence
 
 from . import index, manifest
 from .chunks import HEADER, NONE, check_crc, parse_header
 from .codecs import decompress
-from .damage import Repaired, Repairs
 from .errors import RecordIOError
 from .index import Chunk, Chunks, Index
 from .sets import check_sets
 from .storage import Local, Storage, storage_of
+
+if TYPE_CHECKING:
+    from .damage import Repairs
 
 Pattern = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
 
@@ -161,10 +163,15 @@ def check_header(chunk: Chunk, stored: memoryview) -> None:
         raise RecordIOError("the file has changed since it was opened")
 
 
-def repaired(shards: list[Shard], policy: str) -> Repairs:
+def repaired(shards: list[Shard], policy: str) -> Repairs | None:
     """Finds the damage of files, unless the policy is fail."""
+    if policy == "fail":
+        return None
+    from .damage import Repairs, check_policy  # which most programs do without
+
+    check_policy(policy)
     repairs = Repairs()
-    for shard in shards if policy != "fail" else []:
+    for shard in shards:
         repairs.scan(shard.path, shard._read, shard.storage.size(shard.path), policy, shard.stated["records"] if shard.stated else None)
     return repairs
 
@@ -173,6 +180,8 @@ def apply(repairs: Repairs, shards: list[Shard]) -> None:
     """Makes shards as they are without damage."""
     if not repairs.parts:
         return
+    from .damage import Repaired
+
     storage = Repaired(shards[0].storage, repairs)
     for shard in shards:
         shard.storage = storage

@@ -8,8 +8,7 @@ import os
 import sys
 import time
 from collections import OrderedDict, deque
-from concurrent.futures import Future, ThreadPoolExecutor
-from typing import Any, Callable, Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, Callable, Iterable, Iterator, Sequence
 
 import numpy as np
 
@@ -19,6 +18,9 @@ from .errors import RecordIOError
 from .index import Ints
 from .order import Order, Walk, fingerprint, order_of, parse_shuffle
 from .shards import Pattern, Scratch, Shard
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future, ThreadPoolExecutor
 
 _GROUP_RECORDS, _GROUP_BYTES = 8192, 16 << 20  # located at a time
 _DECODED = 1024  # records at a time, which stay in the caches of the processor
@@ -275,6 +277,8 @@ class _Chunks:
         self.loading: dict[_Key, Future[_Loaded]] = {}
 
     def records(self, groups: Iterable[Ints]) -> Iterator[tuple[Ints, list[bytes]]]:
+        from concurrent.futures import ThreadPoolExecutor
+
         pool = ThreadPoolExecutor(1, "recordio")
         try:
             plans: deque[tuple[Ints, list[_Key], Ints, Ints]] = deque()
