@@ -11,11 +11,12 @@
 #              fuzz test, make faults, make soak
 # make lint    gofmt, go vet, staticcheck, go mod tidy
 # make fuzz    run every fuzz test for FUZZTIME
-# make bench   speed and memory compared with cp and rclone, then bench-fair, bench-data, bench-stores and
-#              bench-mount; results for docs/benchmarks.md
+# make bench   speed and memory compared with cp and rclone, then bench-fair, bench-data, bench-stores,
+#              bench-mount and bench-python; results for docs/benchmarks.md
 # make bench-fair   the effect of one user at full load on another
 # make bench-data   records and conversion, compared with PaddlePaddle/recordio if RECORDIO_REFERENCE names a clone
 # make bench-stores   a real HDFS and CephFS, compared with the libraries, Hadoop's client and rclone
+# make bench-python   the Python package, compared with ArrayRecord, tfrecord, webdataset and MosaicML Streaming
 # make bench-mount   the mount, compared with the native file system, rclone mount and ceph-fuse
 # make faults  200 random cuts, flips and kills; results for docs/faults.md
 # make faults-slow   faults of a real HDFS and CephFS that last for minutes; results for docs/faults.md
@@ -30,7 +31,7 @@ LDFLAGS := -X main.version=$(VERSION)
 TAGS ?= $(shell [ -e /usr/include/cephfs/libcephfs.h ] && [ -e /usr/include/rados/librados.h ] && echo ceph)
 FLAGS = -tags=$(TAGS)
 
-.PHONY: build image python demo test test-all compile install-and-build bench bench-fair bench-data bench-stores bench-mount faults faults-slow soak fuzz lint cross testbed-install testbed-up testbed-down
+.PHONY: build image python demo test test-all compile install-and-build bench bench-fair bench-data bench-stores bench-mount bench-python faults faults-slow soak fuzz lint cross testbed-install testbed-up testbed-down
 .NOTPARALLEL:
 # paddlectl has no CephFS built in: it runs where libcephfs is missing, and starts in half the time.
 build:
@@ -97,7 +98,7 @@ fuzz:
 
 bench: build
 	testdata/bench.sh
-	$(MAKE) --no-print-directory bench-fair bench-data bench-stores bench-mount
+	$(MAKE) --no-print-directory bench-fair bench-data bench-stores bench-mount bench-python
 
 bench-fair: build
 	testdata/bench-fair.sh
@@ -110,6 +111,9 @@ bench-stores: build
 
 bench-mount: build
 	TAGS=$(TAGS) testdata/bench-mount.sh
+
+bench-python: build
+	testdata/bench-python.sh
 
 faults: build
 	$(GO) test -count=1 -timeout 60m -v -run 'TestFaults|TestToken' ./cmd/internal/faults -args -faults=200 -long=10240
