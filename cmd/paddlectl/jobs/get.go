@@ -15,6 +15,7 @@ import (
 	"github.com/paddlecloud/pfs/cmd/internal/cliargs"
 	"github.com/paddlecloud/pfs/cmd/internal/cliio"
 	"github.com/paddlecloud/pfs/internal/job"
+	"github.com/paddlecloud/pfs/internal/job/local"
 	"github.com/paddlecloud/pfs/internal/job/output"
 	"github.com/paddlecloud/pfs/pfs"
 	"github.com/paddlecloud/pfs/pfs/retry"
@@ -309,6 +310,10 @@ func getRegistry(a *app.App) *cli.Command {
 			s, err := open(ctx, a, o.datacenter)
 			if err != nil {
 				return err
+			}
+			if s.kind == local.Name {
+				s.Message("the engine %q of datacenter %q has no registries", s.kind, s.dc)
+				return s.printRegistries(o, nil)
 			}
 			r, err := s.registrar()
 			if err != nil {

@@ -134,10 +134,22 @@ func (s *session) all(ctx context.Context, old bool) (list []job.Record, damaged
 	return list, damaged, nil
 }
 
+// refusal is the error of a command that the state of a job does not allow. Its Kind is Conflict.
+type refusal string
+
+func (r refusal) Error() string { return string(r) }
+
+// Unwrap makes pfs.KindOf return Conflict.
+func (r refusal) Unwrap() error { return pfs.Conflict }
+
 // elsewhere returns the error about a job that another machine carries out.
 func (s *session) elsewhere(r *job.Record, do string) error {
+	if r.Host == host() {
+		return app.WithHint(refusal(fmt.Sprintf("the job %q runs on this machine, and its state is in another directory", r.Spec.Name)),
+			fmt.Sprintf("as the user and with the $XDG_STATE_HOME of the submit: %s %s %s; if its state is gone: %s delete --force %s", s.Paddlectl, do, r.Spec.Name, s.Paddlectl, r.Spec.Name))
+	}
 	return app.WithHint(
-		pfs.Errorf("paddlectl.jobs", "", pfs.Conflict, "the job %q runs on the machine %s, and only that can %s it", r.Spec.Name, r.Host, do),
+		refusal(fmt.Sprintf("the job %q runs on the machine %s, and only that can %s it", r.Spec.Name, r.Host, do)),
 		fmt.Sprintf("on %s: %s %s %s; if that machine is gone: %s delete --force %s", r.Host, s.Paddlectl, do, r.Spec.Name, s.Paddlectl, r.Spec.Name))
 }
 

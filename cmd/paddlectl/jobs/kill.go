@@ -59,7 +59,7 @@ func (s *session) kill(ctx context.Context, name string, quiet bool) error {
 	case err != nil:
 		return err
 	case !known && r.State == job.Submitting:
-		return app.WithHint(pfs.Errorf("paddlectl.kill", "", pfs.Conflict, "the job %q is being submitted and does not run yet", name),
+		return app.WithHint(refusal(fmt.Sprintf("the job %q is being submitted and does not run yet", name)),
 			"wait for the submit; if it was interrupted: "+s.Paddlectl+" delete "+name)
 	case r.State.Ended():
 		if !quiet {
@@ -119,7 +119,7 @@ func (s *session) delete(ctx context.Context, name string, force bool) error {
 	case err != nil:
 		return err
 	case !r.State.Ended() && (known || r.Host == "" && r.State != job.Submitting):
-		return app.WithHint(pfs.Errorf("paddlectl.delete", "", pfs.Conflict, "the job %q is %s", name, r.State), s.Paddlectl+" kill "+name+" ends it")
+		return app.WithHint(refusal(fmt.Sprintf("the job %q is %s", name, r.State)), s.Paddlectl+" kill "+name+" ends it")
 	case !known && !r.State.Ended() && r.State != job.Submitting && !force:
 		return s.elsewhere(r, "kill")
 	}
@@ -150,7 +150,8 @@ func Wait(a *app.App) *cli.Command {
 		Summary: "wait until jobs have ended",
 		Text: `Waits until the jobs have ended. The exit code is 0 only if all have succeeded and their
 outputs are committed, 8 if a job succeeded without committed outputs, and 1 if one failed
-or was killed. After --timeout it is 6, and the jobs go on.`,
+or was killed. If several jobs end differently, it is 8. After --timeout it is 6, and the
+jobs go on.`,
 		Examples: []string{"paddlectl wait fit && paddlectl cp -r /pfs/dc1/home/alice/jobs/fit/attempts/1 ."},
 		Exits:    exits(cliio.Partly),
 		Flags: []cli.Flag{
