@@ -7,7 +7,9 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
+	"net"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"sync"
@@ -16,6 +18,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/paddlecloud/pfs/internal/testbed"
 	"github.com/paddlecloud/pfs/pfs/pfstest"
 )
 
@@ -219,45 +222,91 @@ func TestMountKilled(t *testing.T) {
 	}
 	eachView(t, func(t *testing.T, v view) {
 		m := v.mount(t)
-		var stop atomic.Bool
-		var running sync.WaitGroup
-		var longest, rounds atomic.Int64
-		for _, l := range loads {
-			if l.needs != nil && !l.needs(v) {
-				continue
-			}
-			running.Go(func() {
-				last := time.Now()
-				err := l.run(m.dir, func() bool {
-					if took := time.Since(last); int64(took) > longest.Load() {
-						longest.Store(int64(took))
-					}
-					last = time.Now()
-					rounds.Add(1)
-					return !stop.Load()
-				})
-				if err != nil {
-					t.Errorf("%s, after %d rounds of all: %v", l.name, rounds.Load(), err)
-				}
-			})
-		}
-		killed := 0
-		for range *kills {
-			time.Sleep(time.Duration(500+rand.IntN(1000)) * time.Millisecond)
+		m.underLoad(v, *kills, func() {
 			if pid := m.status().ServerPID; pid > 0 {
 				must(t, syscall.Kill(pid, syscall.SIGKILL))
-				killed++
 			}
-			if t.Failed() {
-				break
+		})
+	})
+}
+
+// TestServiceKilledUnderMount kills the service of a mount of a home on HDFS. It has bytes that are not on HDFS yet, and
+// HDFS believes that it is writing.
+func TestServiceKilledUnderMount(t *testing.T) {
+	testbed.Long(t)
+	needMount(t)
+	c := testbed.HDFS(t)
+	config := filepath.Join(t.TempDir(), "pfsd.yaml")
+	must(t, os.WriteFile(config, fmt.Appendf(nil, `
+datacenters:
+  hdfs:
+    store: hdfs://%s
+    options: {conf-dir: %s, block-size: 1M, user: %s}
+`, c.Scratch(t), c.ConfDir, c.Superuser), 0o600))
+	s := newScene(t, "--config", config)
+	m := s.mount("--root", "/pfs/hdfs/home/alice")
+	// A process that is started while this one has files open would close them, which waits for the service.
+	const times = 5
+	var next []func()
+	for range times {
+		c := exec.Command("bash", append([]string{"-c", `read; exec "$0" "$@"`, filepath.Join(s.bin, "pfsd"), "serve", "--data", s.data, "--listen", s.listen}, s.serve...)...)
+		in, err := c.StdinPipe()
+		must(t, err)
+		must(t, c.Start())
+		t.Cleanup(func() { in.Close() })
+		next = append(next, func() {
+			s.server = c
+			in.Close()
+		})
+	}
+	m.underLoad(view{name: "HDFS"}, times, func() {
+		s.killServer()
+		next[0]()
+		next = next[1:]
+		for end := time.Now().Add(30 * time.Second); time.Now().Before(end); time.Sleep(poll) {
+			if c, err := net.Dial("tcp", s.listen); err == nil {
+				c.Close()
+				return
 			}
-		}
-		time.Sleep(time.Second)
-		stop.Store(true)
-		running.Wait()
-		t.Logf("%d kills, %d rounds, the longest took %v", killed, rounds.Load(), time.Duration(longest.Load()).Round(time.Millisecond))
-		if rounds.Load() < int64(5*killed) {
-			t.Error("too little was done")
 		}
 	})
+}
+
+// underLoad strikes so many times while all programs run.
+func (m *mounted) underLoad(v view, times int, strike func()) {
+	m.Helper()
+	var stop atomic.Bool
+	var running sync.WaitGroup
+	var longest, rounds atomic.Int64
+	for _, l := range loads {
+		if l.needs != nil && !l.needs(v) {
+			continue
+		}
+		running.Go(func() {
+			last := time.Now()
+			err := l.run(m.dir, func() bool {
+				if took := time.Since(last); int64(took) > longest.Load() {
+					longest.Store(int64(took))
+				}
+				last = time.Now()
+				rounds.Add(1)
+				return !stop.Load()
+			})
+			if err != nil {
+				m.Errorf("%s, after %d rounds of all: %v", l.name, rounds.Load(), err)
+			}
+		})
+	}
+	struck := 0
+	for ; struck < times && !m.Failed(); struck++ {
+		time.Sleep(time.Duration(500+rand.IntN(1000)) * time.Millisecond)
+		strike()
+	}
+	time.Sleep(time.Second)
+	stop.Store(true)
+	running.Wait()
+	m.Logf("%d kills, %d rounds, the longest took %v", struck, rounds.Load(), time.Duration(longest.Load()).Round(time.Millisecond))
+	if rounds.Load() < int64(5*struck) {
+		m.Error("too little was done")
+	}
 }
