@@ -35,6 +35,7 @@ func TestPods(t *testing.T) {
 	build(t, bin)
 	k.Load(t, filepath.Join(bin, "pfs.tar"), filepath.Join(bin, "trainer.tar"))
 	s := serve(t, bin, k.Host)
+	s.convert(t)
 	p := pods{k: k, s: s, bin: bin}
 
 	t.Run("Image", func(t *testing.T) {
@@ -107,7 +108,18 @@ type service struct {
 	env  []string // of paddlectl, logged in as alice
 }
 
-// serve starts pfsd on an address that pods reach, with a dataset in the home of alice.
+// convert makes a dataset in the home of alice.
+func (s *service) convert(t *testing.T) {
+	t.Helper()
+	source := filepath.Join(t.TempDir(), "source.txt")
+	line := append(bytes.Repeat([]byte("x"), recordSize-1), '\n')
+	if err := os.WriteFile(source, bytes.Repeat(line, records), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s.paddlectl(t, "", "dataset", "convert", "--format", "text", "--payload", "raw", "--compressor", "none", "--num-shards", "2", "--output-path", home+"/data", "--name-prefix", "train", source)
+}
+
+// serve starts pfsd on an address that pods reach, with the user alice.
 func serve(t *testing.T, bin, host string) *service {
 	t.Helper()
 	dir := t.TempDir()
@@ -121,12 +133,6 @@ func serve(t *testing.T, bin, host string) *service {
 	s.data = data
 	s.start(t, host+":0")
 	s.paddlectl(t, password, "login", "--endpoint", s.endpoint, "--fingerprint", s.fingerprint, "--username", "alice", "--password-stdin")
-	source := filepath.Join(dir, "source.txt")
-	line := append(bytes.Repeat([]byte("x"), recordSize-1), '\n')
-	if err := os.WriteFile(source, bytes.Repeat(line, records), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	s.paddlectl(t, "", "dataset", "convert", "--format", "text", "--payload", "raw", "--compressor", "none", "--num-shards", "2", "--output-path", home+"/data", "--name-prefix", "train", source)
 	token, err := s.access(t.Context(), "")
 	if err != nil {
 		t.Fatal(err)

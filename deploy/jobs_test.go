@@ -30,21 +30,31 @@ const python = "docker.io/testbed/python:1"
 // samples is the number of records of the dataset of the jobs.
 const samples = 2000
 
+// place is a datacenter with an engine.
+type place struct {
+	name, store    string
+	options, quota string
+	mount          string // "plugin" or "sidecar"
+	life           string // of access tokens
+}
+
+func (p place) home() string { return "/pfs/" + p.name + "/home/alice" }
+
 // jobs are those of one user on one cluster.
 type jobs struct {
 	pods
+	place
 	fsys    pfs.FileSystem
 	engine  *jobhttp.Client
 	program string // a directory with the package
 }
 
 // newJobs gives pfsd the engine, and prepares an image, a package and a dataset.
-func newJobs(t *testing.T, p pods) *jobs {
+func newJobs(t *testing.T, p pods, at place) *jobs {
 	t.Helper()
-	j := &jobs{pods: p, program: t.TempDir()}
+	j := &jobs{pods: p, place: at, program: t.TempDir()}
 	serveDNS(t, p.k)
-	archive := pythonImage(t, p.bin)
-	p.k.Load(t, archive)
+	p.k.Load(t, pythonImage(t, p.bin))
 	manifest, err := os.ReadFile("jobs.yaml")
 	if err != nil {
 		t.Fatal(err)
@@ -58,7 +68,7 @@ func newJobs(t *testing.T, p pods) *jobs {
 	if err != nil {
 		t.Fatal(err)
 	}
-	j.fsys, j.engine = c, jobhttp.NewClient(c, "local")
+	j.fsys, j.engine = c, jobhttp.NewClient(c, at.name)
 	t.Cleanup(func() {
 		if t.Failed() {
 			j.explainAll(t)
@@ -78,7 +88,7 @@ func newJobs(t *testing.T, p pods) *jobs {
 	if err := os.WriteFile(source, lines.Bytes(), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	p.s.paddlectl(t, "", "dataset", "convert", "--format", "text", "--payload", "raw", "--compressor", "none", "--num-shards", "4", "--output-path", home+"/lines", "--name-prefix", "train", source)
+	p.s.paddlectl(t, "", "dataset", "convert", "--format", "text", "--payload", "raw", "--compressor", "none", "--num-shards", "4", "--output-path", at.home()+"/lines", "--name-prefix", "train", source)
 	return j
 }
 
@@ -126,9 +136,11 @@ func (j *jobs) config(t *testing.T) string {
 		t.Fatal(err)
 	}
 	file := filepath.Join(dir, "pfsd.yaml")
-	text := fmt.Sprintf(`datacenters:
-  local:
-    store: file://%s
+	text := fmt.Sprintf(`access-life: %s
+datacenters:
+  %s:
+    store: %s
+    options: {%s}
     engine: kubernetes
     engine-options:
       kubeconfig: %s
@@ -136,8 +148,9 @@ func (j *jobs) config(t *testing.T) string {
       service: %s
       fingerprint: %s
       storage: 1Gi
-      quota: pods=6, requests.cpu=4
-`, filepath.Join(j.s.data, "store"), filepath.Join(dir, "kubeconfig"), image, j.s.endpoint, j.s.fingerprint)
+      mount: %s
+      quota: %s
+`, j.life, j.place.name, j.store, j.options, filepath.Join(dir, "kubeconfig"), image, j.s.endpoint, j.s.fingerprint, j.mount, j.quota)
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -147,11 +160,11 @@ func (j *jobs) config(t *testing.T) string {
 // spec is a job of two trainers and a parameter server.
 func (j *jobs) spec(name, mode string) *job.Spec {
 	return &job.Spec{
-		ID: rand.Text(), Name: name, User: "alice", Datacenter: "local", Entry: "python3 train.py", Passes: 1, Image: python,
+		ID: rand.Text(), Name: name, User: "alice", Datacenter: j.place.name, Entry: "python3 train.py", Passes: 1, Image: python,
 		Roles: []job.Role{
 			{Name: job.Trainer, Replicas: 2, CPU: 100, Memory: 128 << 20}, {Name: job.Pserver, Replicas: 1, CPU: 100, Memory: 64 << 20},
 		},
-		Env:         map[string]string{"MODE": mode, "DATA": home + "/lines"},
+		Env:         map[string]string{"MODE": mode, "DATA": j.home() + "/lines"},
 		MaxAttempts: 2, Restart: job.RestartJob, UploadWait: time.Minute,
 	}
 }
@@ -238,7 +251,7 @@ func (j *jobs) explainAll(t *testing.T) {
 
 // testJobs runs jobs of two trainers and a parameter server.
 func testJobs(t *testing.T, p pods) {
-	j := newJobs(t, p)
+	j := newJobs(t, p, place{name: "local", store: "file://" + filepath.Join(p.s.data, "store"), mount: "plugin", quota: "pods=6, requests.cpu=4", life: "1h"})
 	t.Run("Retried", j.retried)
 	t.Run("Killed", j.killed)
 }
@@ -282,7 +295,7 @@ func (j *jobs) killed(t *testing.T) {
 	})
 	other := j.spec("other", "")
 	err := j.engine.Submit(t.Context(), &job.Spec{
-		ID: other.ID, Name: "other", User: "alice", Datacenter: "local", Package: home + "/jobs/killed/package", Entry: "true", Passes: 1, Image: python,
+		ID: other.ID, Name: "other", User: "alice", Datacenter: j.place.name, Package: pfs.Path(j.home()) + "/jobs/killed/package", Entry: "true", Passes: 1, Image: python,
 		Roles: []job.Role{{Name: job.Trainer, Replicas: 4, CPU: 100, Memory: 64 << 20}}, MaxAttempts: 1, Restart: job.RestartJob,
 	})
 	if !errors.Is(err, pfs.Quota) || !strings.Contains(err.Error(), "not enough pods: the job needs 4") {

@@ -1,7 +1,9 @@
 """Linear regression by trainers and a parameter server, with the standard library only.
 
-$PFS_OUTPUT gets the records that this trainer read, and the model. MODE says what else happens:
-"fail" ends trainer 1 of attempt 1 with exit code 3, "memory" has it use too much memory, and "wait" goes on until SIGTERM.
+$PFS_OUTPUT gets the records that this trainer read, and the model. MODE says what else happens: "fail" ends the first run of
+trainer 1 with exit code 3, and "memory" has it use too much memory. With "wait" the trainers go on until SIGTERM or SIGUSR1,
+and look at the dataset meanwhile; with "idle" they do not look; with "once" only the first runs do so. BIG is the size in MiB of
+an output that is written last.
 """
 import json
 import os
@@ -14,6 +16,7 @@ import recordio
 
 ENV = os.environ
 MODE, OUTPUT, INDEX = ENV.get("MODE", ""), ENV["PFS_OUTPUT"], int(ENV["PFS_INDEX"])
+FIRST = ENV["PFS_ATTEMPT"] == "1" and ENV["PFS_RESTART"] == "0"
 TRAINERS = int(ENV["PADDLE_TRAINERS_NUM"])
 
 
@@ -63,25 +66,31 @@ def train():
         part = [a + b for a, b in zip(part, [1, x, y, x * x, x * y])]
     print(len(records), "records read", flush=True)
     write("records", "".join(r + "\n" for r in records))
-    if ENV["PFS_ATTEMPT"] == "1" and INDEX == 1:
+    if FIRST and INDEX == 1:
         if MODE == "fail":
             time.sleep(2)
             sys.exit(3)
         if MODE == "memory":
             hog = [bytearray(1 << 20) for _ in range(1 << 20)]
             print(len(hog))
-    n, sx, sy, sxx, sxy = combine(part)
-    slope = (n * sxy - sx * sy) / (n * sxx - sx * sx)
-    write("model", json.dumps({"records": n, "slope": slope}))
-    if MODE == "wait":
+    if MODE in ("wait", "idle") or MODE == "once" and FIRST:
         def end(*_):
             write("last", "the last words of trainer %d" % INDEX)
             sys.exit(0)
         signal.signal(signal.SIGTERM, end)
+        on = []
+        signal.signal(signal.SIGUSR1, lambda *_: on.append(True))
         print("waiting", flush=True)
-        while True:
+        while not on:
             time.sleep(0.2)
-            os.stat(ENV["DATA"])
+            if MODE == "wait":
+                os.listdir(ENV["DATA"])
+    n, sx, sy, sxx, sxy = combine(part)
+    slope = (n * sxy - sx * sy) / (n * sxx - sx * sx)
+    write("model", json.dumps({"records": n, "slope": slope}))
+    with open(os.path.join(OUTPUT, "big"), "wb") as f:
+        for i in range(int(ENV.get("BIG", "0"))):
+            f.write(b"%08d" % i * (1 << 17))
     print("trained", flush=True)
 
 
