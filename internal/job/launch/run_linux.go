@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -90,6 +91,11 @@ func run(opts Options, signals <-chan os.Signal) *job.Exit {
 	if exit.Reason == "" {
 		exit.Reason = reason(exit.Code, memoryKills() > kills)
 	}
+	logs.mu.Lock()
+	if logs.lost > 0 {
+		exit.Reason = strings.TrimPrefix(fmt.Sprintf("%s; %d bytes of the log are lost: %v", exit.Reason, logs.lost, logs.cause), "; ")
+	}
+	logs.mu.Unlock()
 	logs.close()
 	return exit
 }

@@ -266,21 +266,21 @@ func TestFullDisk(t *testing.T) {
 	}
 }
 
-// TestFullDiskAtTheEnd: the exit record has its room reserved.
+// TestFullDiskAtTheEnd: the exit record has its room reserved, and says that lines of the log are lost.
 func TestFullDiskAtTheEnd(t *testing.T) {
 	dir := job.RankDir(t.TempDir())
 	if err := syscall.Mount("none", string(dir), "tmpfs", 0, "size=256k"); err != nil {
 		t.Skipf("a small file system cannot be mounted: %v", err)
 	}
 	defer syscall.Unmount(string(dir), syscall.MNT_DETACH)
-	l := begin(t, `cat /dev/zero >"$PFS_OUTPUT/big"; exit 7`, func(o *Options) {
+	l := begin(t, `cat /dev/zero >"$PFS_OUTPUT/big"; head -c 15000 /dev/zero | tr '\0' x; echo; exit 7`, func(o *Options) {
 		o.Rank.Dir, o.Rank.JobRoot = dir, dir.Root()
 		if err := dir.Make(); err != nil {
 			t.Fatal(err)
 		}
 	})
 	l.dir = dir
-	if exit := l.end(t); exit.Code != 7 {
+	if exit := l.end(t); exit.Code != 7 || !strings.Contains(exit.Reason, "bytes of the log are lost") {
 		t.Errorf("%+v", exit)
 	}
 }
