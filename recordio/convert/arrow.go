@@ -191,8 +191,11 @@ func (r *tailReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// arrowError classifies an error of the library.
+// arrowError classifies an error of the library. One of this package comes back from it without the library's words.
 func arrowError(err error) error {
+	if f := new(fault); errors.As(err, &f) {
+		return f
+	}
 	if errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) {
 		return faultf(ErrTruncated, "the file ends in the middle of a message")
 	}
