@@ -45,8 +45,8 @@ type Broker interface {
 	Replacements() int
 
 	// Session names this server and those that replace it after its death, but not one that replaces it while it
-	// works. A store that keeps sessions can end that of a dead server at once. What is before "-" names all servers
-	// of the mount.
+	// works. A store that keeps sessions can end that of a dead server at once. The part before "-" is the same for all
+	// servers of the mount.
 	Session() string
 
 	// Register lets the kernel read f, and returns the number for that. Unregister ends it.

@@ -33,7 +33,8 @@
 //
 //	options, errors              the options of Convert; why it and the others refuse
 //	convert, sink, staging       a conversion: its steps, its shards, and the directory that it works in
-//	parts, units                 a conversion by several processes
+//	parts, partsrun,             a conversion by several processes: its options, the work of one
+//	partsshards, units           process, the shards; units of the inputs
 //	inputs, survey, records      what is read: finding files, choosing them by name, datasets as inputs
 //	existing                     files of an existing dataset, and what may not be replaced
 //	open, verify                 opening and checking datasets and files

@@ -227,8 +227,8 @@ func TestPartsRepeated(t *testing.T) {
 	}
 }
 
-// The first malformed record in the order of the inputs ends all processes, and --resume goes on with
-// what has been found.
+// TestPartsFail checks that the first malformed record, in the order of the inputs, ends all processes, and that
+// --resume uses the results of the units that were read.
 func TestPartsFail(t *testing.T) {
 	testUnit = 3000
 	defer func() { testUnit = 0 }()
@@ -261,7 +261,7 @@ func TestPartsFail(t *testing.T) {
 	}
 }
 
-// What several processes cannot make equal is refused.
+// TestPartsRefused checks that options are refused with which several processes cannot make equal bytes.
 func TestPartsRefused(t *testing.T) {
 	b := newPartsBench(t, Options{}, map[string]string{"a.txt": "a\n"})
 	for text, o := range map[string]Options{

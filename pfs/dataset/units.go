@@ -83,7 +83,7 @@ func (p *parts) cuts(ctx context.Context, s convert.Source) (bool, error) {
 	return known, err
 }
 
-// unitResult is the content of the file unit-N: what was found in unit N.
+// unitResult is the result of reading unit N, in the file unit-N.
 type unitResult struct {
 	Stats   convert.Stats `json:"stats"` // without FirstBad
 	Empty   int64         `json:"empty"`

@@ -25,14 +25,14 @@
 //	pending     it was closed, but the upload failed or did not end
 //	incomplete  it was open when the process ended
 //
-// What was written to the store as it came and is not synced there is also in a local file, the tail: at
-// most 64 MiB. If the store loses it, it is sent again.
+// A streamed file has a tail: a local file with the bytes, at most 64 MiB, that the store has received and
+// not synced. If the store loses them, they are sent again.
 //
 // A pending file is uploaded again from time to time, and after a restart, unless others have changed
 // the file on the store in the meantime. An incomplete file is kept until Publish or Discard.
 //
-// With Options.Resume, handles of the process that has died can be continued: an incomplete file stays open, what
-// was streamed is completed on the store, and a file that was removed while it was open is kept.
+// With Options.Resume, handles of the process that has died can be continued: an incomplete file stays open, a
+// streamed file is completed on the store, and a file that was removed while it was open is kept.
 //
 // # On disk
 //
@@ -49,6 +49,6 @@
 //	stagefs, names              the file system; operations that move or replace names
 //	file, handle                a file with its open handles; a handle
 //	stage, record, disk_linux  the local file; its record; system calls
-//	tail                       what was streamed and not synced; what is continued after a crash
+//	tail                       unsynced bytes of streamed files; handles that continue after a crash
 //	publish                     uploads, and what users can do with staged files
 package stagefs

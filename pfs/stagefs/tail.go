@@ -135,8 +135,8 @@ func (fl *file) stream(ctx context.Context, op string, p []byte, off int64) (n i
 	return n, err
 }
 
-// revive opens the file on the store again, whose handle was lost, or belongs to a process that has died. It
-// writes what is missing of the tail.
+// revive opens the file on the store again after its handle was lost, or its process has died. It writes the missing
+// bytes of the tail.
 func (fl *file) revive(ctx context.Context) error {
 	const op = "stagefs.revive"
 	t, name, lost := fl.tail, fl.fs.nameOf(fl), fl.store
@@ -187,7 +187,7 @@ func (fl *file) giveUp(ctx context.Context, err error) {
 	}
 }
 
-// complete writes what the store lacks of the tail s. What it has must be equal.
+// complete writes the bytes of the tail s that the store lacks. The bytes that it has must be equal.
 func (s *stage) complete(ctx context.Context, op string, name pfs.Path, store pfs.Handle) error {
 	info, err := store.Stat(ctx)
 	if err != nil {
@@ -266,7 +266,7 @@ func (f *FS) resumeNameless(s *stage) {
 	f.nameless[s.Shown] = fl
 }
 
-// continueNameless returns a handle of the file without a name that users know by that ID, nil if there is none.
+// continueNameless returns a handle of the nameless file with the ID that users know, or nil if there is none.
 func (f *FS) continueNameless(ctx context.Context, id uint64, name pfs.Path, flags pfs.OpenFlags) (pfs.Handle, error) {
 	f.mu.Lock()
 	fl := f.nameless[id]
