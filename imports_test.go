@@ -41,7 +41,7 @@ var allowed = map[string][]string{
 	"pfs/permfs":    {"pfs"},
 	"pfs/linkfs":    {"pfs"},
 	"pfs/cachefs":   {"pfs", "pfs/digest"},
-	"pfs/stagefs":   {"pfs", "pfs/digest", "pfs/internal/rules", "pfs/transfer"},
+	"pfs/stagefs":   {"pfs", "pfs/digest", "pfs/internal/rules", "pfs/retry", "pfs/transfer"},
 	"pfs/namespace": {"pfs", "pfs/auth", "pfs/permfs", "pfs/linkfs"},
 
 	"pfs/transfer": {"pfs", "pfs/digest", "pfs/retry", "internal/tempfile"},

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/paddlecloud/pfs/pfs"
+	"github.com/paddlecloud/pfs/pfs/retry"
 )
 
 // errTaken is the reason why a tail is given up.
@@ -161,9 +162,7 @@ func (fl *file) revive(ctx context.Context) error {
 		}
 		fl.fs.opts.Logger.Debug("the store does not take the bytes yet that it has lost", "path", name, "error", err)
 		id = pfs.NewID()
-		select {
-		case <-time.After(pause):
-		case <-ctx.Done():
+		if retry.Sleep(ctx, pause) != nil {
 			return pfs.CheckContext(ctx, op, name)
 		}
 	}
