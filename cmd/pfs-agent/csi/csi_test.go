@@ -160,7 +160,8 @@ func TestServe(t *testing.T) {
 			break
 		}
 	}
-	info, err := registration.NewRegistrationClient(dial(old)).GetInfo(ctx, &registration.InfoRequest{})
+	// The socket has a name before it accepts connections.
+	info, err := registration.NewRegistrationClient(dial(old)).GetInfo(ctx, &registration.InfoRequest{}, grpc.WaitForReady(true))
 	if err != nil || info.Type != registration.CSIPlugin || info.Name != Name {
 		t.Fatalf("%v, %v", info, err)
 	}
