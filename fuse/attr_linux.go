@@ -178,6 +178,13 @@ func (s *server) SetAttr(cancel <-chan struct{}, in *raw.SetAttrIn, out *raw.Att
 	defer end()
 	n := s.tree.get(in.NodeId)
 	mask, attrs, err := s.attrsOf(in)
+	if err == nil && mask&pfs.AttrMode == 0 && n.kind().IsRegular() && clearsSetuid(in) {
+		var info pfs.Info
+		if info, err = s.stat(ctx, n); setuidBits(info.Mode) != 0 {
+			mask |= pfs.AttrMode
+			attrs.Mode = info.Mode &^ setuidBits(info.Mode)
+		}
+	}
 	if err == nil {
 		var h pfs.Handle
 		if fh, ok := in.GetFh(); ok {
@@ -189,6 +196,13 @@ func (s *server) SetAttr(cancel <-chan struct{}, in *raw.SetAttrIn, out *raw.Att
 		return s.status(err)
 	}
 	return s.attributes(ctx, n, out)
+}
+
+// clearsSetuid reports whether a request clears the setuid and setgid bits of a file: one that changes its owner, one
+// that changes its size for a user who is not root, and one that sets nothing, by which the kernel asks for just that.
+func clearsSetuid(in *raw.SetAttrIn) bool {
+	const sets = raw.FATTR_MODE | raw.FATTR_SIZE | raw.FATTR_ATIME | raw.FATTR_MTIME
+	return in.Valid&(raw.FATTR_UID|raw.FATTR_GID|raw.FATTR_KILL_SUIDGID) != 0 || in.Valid&sets == 0
 }
 
 // attrsOf returns the attributes to set.
@@ -254,6 +268,9 @@ func (s *server) setAttr(ctx context.Context, n *node, h pfs.Handle, mask pfs.At
 		return stale(pfs.SetAttr(ctx, s.fs, name, mask, attrs))
 	}
 	err := set()
+	if attrs.Mode&(fs.ModeSetuid|fs.ModeSetgid) != 0 {
+		s.setuids.Add(1)
+	}
 	if mask&pfs.AttrAccessTime != 0 && pfs.KindOf(err) == pfs.Unsupported {
 		mask &^= pfs.AttrAccessTime // as on a file system that does not keep it
 		err = set()

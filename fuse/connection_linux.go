@@ -106,7 +106,7 @@ func libraryOptions(opts Options) *raw.MountOptions {
 		DisableSplice:        true, // gains nothing, and 1 MiB with a header is more than a pipe holds
 		IgnoreSecurityLabels: true,
 		EnableSymlinkCaching: true,
-		ExtraCapabilities:    raw.CAP_ATOMIC_O_TRUNC,
+		ExtraCapabilities:    raw.CAP_ATOMIC_O_TRUNC | raw.CAP_HANDLE_KILLPRIV_V2,
 		Logger:               log.New(logWriter{opts.Logger}, "", 0),
 	}
 }

@@ -27,6 +27,8 @@ type openFile struct {
 	version uint64     // that was opened for reading
 	fh      uint64     // its number; 0 if the kernel does not know it yet
 
+	plain atomic.Uint32 // server.setuids + 1 when the file was seen to have no setuid and setgid bits to clear
+
 	kept   atomic.Pointer[namedHandle] // through which it reads since its name is about to go
 	mu     sync.RWMutex                // guards the following
 	file   pfs.File                    // nil if handle is not
@@ -61,7 +63,8 @@ func (s *server) Open(cancel <-chan struct{}, in *raw.OpenIn, out *raw.OpenOut) 
 	if err == nil && !n.is(info) {
 		err = pfs.Stale
 	}
-	if err == nil && in.Flags&syscall.O_TRUNC != 0 && in.Uid != 0 {
+	// Kernels before 5.11 do not say who may keep the bits.
+	if err == nil && (in.Mode&raw.OPEN_KILL_SUIDGID != 0 || in.Flags&syscall.O_TRUNC != 0 && in.Uid != 0) {
 		info, err = h.clearSetuid(ctx, info)
 	}
 	if err != nil {
@@ -79,20 +82,49 @@ func (s *server) Open(cancel <-chan struct{}, in *raw.OpenIn, out *raw.OpenOut) 
 	return raw.OK
 }
 
-// clearSetuid clears the setuid and setgid bits of the file, which info describes: the kernel leaves that to the
-// server where a file is opened with O_TRUNC.
-func (n *namedHandle) clearSetuid(ctx context.Context, info pfs.Info) (pfs.Info, error) {
+// setuidBits returns the setuid bit of mode, and the setgid bit unless it is no permission: what a change of the file
+// by others than root clears. The kernel leaves that to the server, and so needs no request to learn whether there is
+// something to clear.
+func setuidBits(mode fs.FileMode) fs.FileMode {
 	drop := fs.ModeSetuid
-	if info.Mode&0o010 != 0 { // else setgid is no permission
+	if mode&0o010 != 0 {
 		drop |= fs.ModeSetgid
 	}
-	if info.Mode&drop == 0 {
+	return mode & drop
+}
+
+// clearSetuid clears these bits of the file, which info describes.
+func (n *namedHandle) clearSetuid(ctx context.Context, info pfs.Info) (pfs.Info, error) {
+	drop := setuidBits(info.Mode)
+	if drop == 0 {
 		return info, nil
 	}
 	if err := n.SetAttr(ctx, pfs.AttrMode, pfs.Attrs{Mode: info.Mode &^ drop}); err != nil {
 		return info, err
 	}
 	return n.Stat(ctx)
+}
+
+// clearSetuid clears these bits of the file o before a write.
+func (s *server) clearSetuid(ctx context.Context, o *openFile) error {
+	now := s.setuids.Load() + 1
+	h, ok := o.handle.(*namedHandle)
+	if !ok || o.plain.Load() == now {
+		return nil
+	}
+	info, err := h.Stat(ctx)
+	if err != nil {
+		return err
+	}
+	cleared, err := h.clearSetuid(ctx, info)
+	if err != nil {
+		return err
+	}
+	if cleared.Mode != info.Mode {
+		s.device.inodeNotify(o.node.num, -1, 0)
+	}
+	o.plain.Store(now)
+	return nil
 }
 
 // renew makes the kernel ask for the attributes of n, which was opened, if it knows others than info.
@@ -234,6 +266,9 @@ func (s *server) Create(cancel <-chan struct{}, in *raw.CreateIn, base string, o
 		return s.status(err)
 	}
 	info, err := h.first(ctx)
+	if err == nil && in.OpenFlags&raw.OPEN_KILL_SUIDGID != 0 && h.flags&pfs.OpenExclusive == 0 { // the file was there
+		info, err = h.clearSetuid(ctx, info)
+	}
 	if err != nil {
 		h.Close(ctx)
 		return s.status(err)
@@ -516,6 +551,11 @@ func (s *server) Write(cancel <-chan struct{}, in *raw.WriteIn, data []byte) (ui
 	if o.handle == nil {
 		return 0, raw.EBADF
 	}
+	if in.WriteFlags&raw.WRITE_KILL_SUIDGID != 0 {
+		if err := s.clearSetuid(ctx, o); err != nil {
+			return 0, s.status(err)
+		}
+	}
 	done := 0
 	if s.journal.again(in.Unique) {
 		done = s.written(ctx, o, data, int64(in.Offset))
@@ -571,6 +611,11 @@ func (s *server) Fallocate(cancel <-chan struct{}, in *raw.FallocateIn) raw.Stat
 	o := s.file(in.Fh)
 	if in.Mode != 0 || o.handle == nil {
 		return raw.ENOTSUP
+	}
+	if in.Uid != 0 {
+		if err := s.clearSetuid(ctx, o); err != nil {
+			return s.status(err)
+		}
 	}
 	s.tree.wrote(o.node)
 	return s.status(o.handle.Allocate(ctx, int64(in.Offset), int64(in.Length)))

@@ -329,7 +329,7 @@ func TestSetuidIsCleared(t *testing.T) {
 	dir := mount(t, store, Options{})
 	must(t, os.Chmod(filepath.Dir(dir), 0o755))
 	must(t, os.Chmod(back, 0o755))
-	for _, script := range []string{"echo more >> $0", ": > $0", "truncate -s 3 $0"} {
+	for _, script := range []string{"echo more >> $0", ": > $0", "truncate -s 3 $0", "fallocate -l 5000 $0"} {
 		for uid, want := range map[uint32]fs.FileMode{0: 0o777 | fs.ModeSetuid | fs.ModeSetgid, 65534: 0o777} {
 			name := filepath.Join(dir, "f")
 			must(t, os.WriteFile(name, []byte("content"), 0o600))
@@ -344,5 +344,35 @@ func TestSetuidIsCleared(t *testing.T) {
 			}
 			must(t, os.Remove(name))
 		}
+	}
+}
+
+// TestWriteIsOneRequest: the kernel asks for no attribute before each write of a user.
+func TestWriteIsOneRequest(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("it needs another user")
+	}
+	var mu sync.Mutex
+	seen := map[string]int{}
+	store, back := newLocal(t)
+	must(t, os.Chmod(back, 0o777))
+	dir := mount(t, store, Options{Observe: func(r Request) {
+		mu.Lock()
+		defer mu.Unlock()
+		seen[r.Op]++
+	}})
+	must(t, os.Chmod(filepath.Dir(dir), 0o755))
+	for _, uid := range []uint32{0, 65534} {
+		clear(seen)
+		c := exec.Command("dd", "if=/dev/zero", "of="+filepath.Join(dir, fmt.Sprint("f", uid)), "bs=4096", "count=100")
+		c.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: uid, Gid: uid}}
+		if out, err := c.CombinedOutput(); err != nil {
+			t.Fatalf("as %d: %v\n%s", uid, err, out)
+		}
+		mu.Lock()
+		if seen["write"] != 100 || seen["getxattr"] > 2 || seen["setattr"] > 2 || seen["getattr"] > 5 {
+			t.Errorf("as %d: requests %v", uid, seen)
+		}
+		mu.Unlock()
 	}
 }

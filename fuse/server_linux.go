@@ -35,6 +35,8 @@ type server struct {
 	unlogged   atomic.Int64 // errors since
 	linksKnown atomic.Bool  // the store counts links
 
+	setuids atomic.Uint32 // requests that have given a file a setuid or setgid bit
+
 	refused atomic.Int64 // since the start, when an open was last answered with ESTALE
 
 	infos    infoOpener  // nil if the file system is not one
