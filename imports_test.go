@@ -28,6 +28,7 @@ var allowed = map[string][]string{
 	"pfs/internal/rules":   {"pfs", "internal/unixmode"},
 	"internal/unixmode":    {},
 	"internal/lru":         {},
+	"internal/pace":        {},
 
 	// Stores never import each other.
 	"pfs/memfs":   {"pfs", "pfs/digest", "pfs/internal/rules"},
@@ -45,7 +46,7 @@ var allowed = map[string][]string{
 	"pfs/namespace": {"pfs", "pfs/auth", "pfs/permfs", "pfs/linkfs"},
 
 	"pfs/transfer": {"pfs", "pfs/digest", "pfs/retry", "internal/tempfile"},
-	"pfs/server":   {"internal/lru", "pfs", "pfs/auth", "pfs/digest", "pfs/internal/fair", "pfs/retry", "pfs/transfer", "pfs/wire"},
+	"pfs/server":   {"internal/lru", "internal/pace", "pfs", "pfs/auth", "pfs/digest", "pfs/internal/fair", "pfs/retry", "pfs/transfer", "pfs/wire"},
 	"pfs/client":   {"pfs", "pfs/retry", "pfs/wire"},
 	"pfs/pfstest":  {"pfs", "pfs/digest", "pfs/memfs"},
 

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 
+	"github.com/paddlecloud/pfs/internal/pace"
 	"github.com/paddlecloud/pfs/pfs"
 	"github.com/paddlecloud/pfs/pfs/digest"
 	"github.com/paddlecloud/pfs/pfs/wire"
@@ -148,15 +149,15 @@ func (q *queue) enter(w http.ResponseWriter, r *request, m any) (end func(), err
 	return q.work.acquireFrom(r.Context(), r.id.Name, address(r.Request))
 }
 
-// receiveLead reads the message that leads a batch. It must arrive within one stall, because it
+// receiveLead reads the message that leads a batch. It must arrive within one pace.Stall, because it
 // holds only names. Memory for content is taken later.
 func receiveLead(w http.ResponseWriter, r *request, m any) error {
-	pace := newPace(w, 0)
-	pace.next()
+	pace := pace.OfBody(w, 0)
+	pace.Next()
 	if err := wire.ReadFrame(r.Body, m); err != nil {
 		return received("server.receiveLead", "", err)
 	}
-	pace.done()
+	pace.Done()
 	return nil
 }
 
@@ -178,12 +179,12 @@ func receiveBatch(w http.ResponseWriter, r *http.Request, m wire.BatchRequest) (
 		}
 	}
 	room := bounds.room()
-	pace := newPace(w, int64(len(room)))
+	pace := pace.OfBody(w, int64(len(room)))
 	for i, e := range m.Entries {
 		if entries[i].Mode.IsDir() {
 			continue
 		}
-		pace.next()
+		pace.Next()
 		data := room.cut(e.Size)
 		if err := wire.ReadChunk(r.Body, data); err != nil {
 			return nil, received(op, entries[i].Path, err)
@@ -194,10 +195,10 @@ func receiveBatch(w http.ResponseWriter, r *http.Request, m wire.BatchRequest) (
 		}
 		entries[i].Data, entries[i].Digest = data, sum
 	}
-	pace.next()
+	pace.Next()
 	if n, _ := r.Body.Read(make([]byte, 1)); n > 0 {
 		return nil, pfs.Errorf(op, "", pfs.Invalid, "bytes after the end of the batch")
 	}
-	pace.done()
+	pace.Done()
 	return entries, nil
 }

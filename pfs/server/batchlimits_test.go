@@ -12,6 +12,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/paddlecloud/pfs/internal/pace"
 	"github.com/paddlecloud/pfs/pfs"
 	"github.com/paddlecloud/pfs/pfs/memfs"
 	"github.com/paddlecloud/pfs/pfs/pfstest"
@@ -198,11 +199,11 @@ func TestSlowReadersAreGivenUp(t *testing.T) {
 				}
 				time.Sleep(time.Second) // a quarter of the rate
 			}
-			most := stall + size/slowest*time.Second + stall
+			most := pace.Stall + size/pace.Slowest*time.Second + pace.Stall
 			if took := time.Since(began); took > most {
 				t.Errorf("%s: the answer went on for %v, want at most %v", target, took, most)
 			}
-			time.Sleep(stall)
+			time.Sleep(pace.Stall)
 			if n := s.reads.work.taken() + s.requests.taken(); n > 0 {
 				t.Errorf("%s: %d slots are still taken", target, n)
 			}

@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/paddlecloud/pfs/internal/pace"
 	"github.com/paddlecloud/pfs/pfs"
 	"github.com/paddlecloud/pfs/pfs/wire"
 )
@@ -27,13 +28,13 @@ func body(w http.ResponseWriter, r *http.Request, limit int64) ([]byte, error) {
 	case n > limit:
 		return nil, pfs.Errorf(op, "", pfs.Invalid, "message of %d bytes, the limit is %d", n, limit)
 	}
-	p := newPace(w, r.ContentLength)
-	p.next()
+	p := pace.OfBody(w, r.ContentLength)
+	p.Next()
 	b, err := wire.ReadMessage(r.Body, r.ContentLength)
 	if err != nil {
 		return nil, received(op, "", err)
 	}
-	p.done()
+	p.Done()
 	return b, nil
 }
 

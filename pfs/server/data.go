@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"sync"
 
+	"github.com/paddlecloud/pfs/internal/pace"
 	"github.com/paddlecloud/pfs/pfs"
 	"github.com/paddlecloud/pfs/pfs/wire"
 )
@@ -212,8 +213,8 @@ func (s *Server) receiveLeaf(w http.ResponseWriter, r *request, u *upload, off, 
 // returns the checksum after it.
 func (s *Server) receive(w http.ResponseWriter, r *request, length int64, write func(p []byte, at int64) error) (pfs.LeafDigest, error) {
 	const op = "server.receive"
-	pace := newPace(w, length)
-	pace.next()
+	pace := pace.OfBody(w, length)
+	pace.Next()
 	buf := pieces.Get().(*[pieceSize]byte)
 	defer pieces.Put(buf)
 	var sum wire.Sum
@@ -226,7 +227,7 @@ func (s *Server) receive(w http.ResponseWriter, r *request, length int64, write 
 			sum.Add(p)
 			return write(p, done)
 		}
-		if err := pace.wait(func() error { return pfs.InTurn(r.Context(), step) }); err != nil {
+		if err := pace.Wait(func() error { return pfs.InTurn(r.Context(), step) }); err != nil {
 			return pfs.LeafDigest{}, err
 		}
 		done += int64(len(p))
@@ -236,7 +237,7 @@ func (s *Server) receive(w http.ResponseWriter, r *request, length int64, write 
 		err = pfs.Errorf(op, "", pfs.Unavailable, "the chunk broke off: %w", err)
 	}
 	if err == nil {
-		pace.done()
+		pace.Done()
 	}
 	return sum.Digest(), err
 }

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"strconv"
 
+	"github.com/paddlecloud/pfs/internal/pace"
 	"github.com/paddlecloud/pfs/pfs"
 	"github.com/paddlecloud/pfs/pfs/wire"
 )
@@ -69,14 +70,14 @@ func (a *dataAnswer) setHeader(info bool) {
 
 // sendPieces sends the chunk, whose first bytes are in buf, and its checksum.
 func (s *Server) sendPieces(a *dataAnswer, buf *[pieceSize]byte) {
-	pace := newAnswerPace(a.w, a.length)
-	pace.next()
+	pace := pace.OfAnswer(a.w, a.length)
+	pace.Next()
 	defer hold(a.r.Context(), a.w)()
 	var sum wire.Sum
 	for done := int64(0); done < a.length; {
 		p := buf[:min(a.length-done, pieceSize)]
 		if done > 0 {
-			if err := pace.wait(func() error { return a.read(p, a.off+done) }); err != nil {
+			if err := pace.Wait(func() error { return a.read(p, a.off+done) }); err != nil {
 				s.breakOff(a, err)
 				return
 			}

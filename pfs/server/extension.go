@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/paddlecloud/pfs/internal/pace"
 	"github.com/paddlecloud/pfs/pfs"
 	"github.com/paddlecloud/pfs/pfs/wire"
 )
@@ -90,7 +91,7 @@ func (f *frames) send(frame wire.Frame) error {
 		f.w.WriteHeader(http.StatusOK)
 	}
 	control := http.NewResponseController(f.w)
-	_ = control.SetWriteDeadline(time.Now().Add(stall))
+	_ = control.SetWriteDeadline(time.Now().Add(pace.Stall))
 	if err := wire.WriteFrame(f.w, frame); err != nil {
 		return err
 	}

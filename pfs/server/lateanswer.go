@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/paddlecloud/pfs/internal/pace"
 	"github.com/paddlecloud/pfs/pfs"
 	"github.com/paddlecloud/pfs/pfs/wire"
 )
@@ -78,7 +79,7 @@ func (s *Server) answerLate(w http.ResponseWriter, r *http.Request, progress *at
 	defer ticker.Stop()
 	control := http.NewResponseController(w)
 	send := func(f wire.Frame) {
-		_ = control.SetWriteDeadline(time.Now().Add(stall))
+		_ = control.SetWriteDeadline(time.Now().Add(pace.Stall))
 		_ = wire.WriteFrame(w, f) // if the client has left the call's context is done
 		_ = control.Flush()
 	}

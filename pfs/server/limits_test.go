@@ -13,6 +13,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/paddlecloud/pfs/internal/pace"
 	"github.com/paddlecloud/pfs/pfs"
 	"github.com/paddlecloud/pfs/pfs/auth"
 	"github.com/paddlecloud/pfs/pfs/memfs"
@@ -126,7 +127,7 @@ func header(method, target string, length int) string {
 
 func TestACallMayTakeLongerThanASenderMayStall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s, _ := newServer(t, slow{memfs.New(memfs.Options{}), 4 * stall, nil}, nil)
+		s, _ := newServer(t, slow{memfs.New(memfs.Options{}), 4 * pace.Stall, nil}, nil)
 		c := serve(t, s)()
 		defer c.Close()
 		message := wire.Encode(wire.PathRequest{Path: "/"})
@@ -159,8 +160,8 @@ func TestSlowSendersAreGivenUp(t *testing.T) {
 		want   int
 	}{
 		{"steady", 64, time.Second, http.StatusNoContent},
-		{"pauses within the limit", 8, stall - time.Second, http.StatusNoContent},
-		{"one pause too long", 2, stall + time.Second, http.StatusServiceUnavailable},
+		{"pauses within the limit", 8, pace.Stall - time.Second, http.StatusNoContent},
+		{"one pause too long", 2, pace.Stall + time.Second, http.StatusServiceUnavailable},
 		{"too slow on average", 1024, time.Second, http.StatusServiceUnavailable},
 	}
 	for _, tt := range tests {
@@ -190,7 +191,7 @@ func TestSlowSendersAreGivenUp(t *testing.T) {
 					t.Errorf("HTTP %d, want %d", resp.StatusCode, tt.want)
 				}
 				c.Close()
-				time.Sleep(2 * stall) // until both ends have noticed
+				time.Sleep(2 * pace.Stall) // until both ends have noticed
 				if n := s.requests.taken(); n > 0 {
 					t.Errorf("%d slots are still taken", n)
 				}

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"strconv"
 
+	"github.com/paddlecloud/pfs/internal/pace"
 	"github.com/paddlecloud/pfs/pfs"
 	"github.com/paddlecloud/pfs/pfs/wire"
 )
@@ -133,7 +134,7 @@ func sendBatch(w http.ResponseWriter, r *request, reply wire.ReadReply, contents
 	}
 	w.Header().Set("Content-Type", wire.TypeChunk)
 	w.Header().Set("Content-Length", strconv.FormatInt(length, 10))
-	out := bufio.NewWriterSize(&timedWriter{w, newAnswerPace(w, length)}, pieceSize)
+	out := bufio.NewWriterSize(&timedWriter{w, pace.OfAnswer(w, length)}, pieceSize)
 	defer hold(r.Context(), w)()
 	_, _ = head.WriteTo(out) // the client has left
 	for _, data := range contents {
@@ -145,10 +146,10 @@ func sendBatch(w http.ResponseWriter, r *request, reply wire.ReadReply, contents
 // timedWriter gives the client time for each write, and for all of them.
 type timedWriter struct {
 	http.ResponseWriter
-	pace pace
+	pace pace.Pace
 }
 
 func (w *timedWriter) Write(p []byte) (int, error) {
-	w.pace.next()
+	w.pace.Next()
 	return w.ResponseWriter.Write(p)
 }

@@ -14,7 +14,7 @@
 //
 // # Files
 //
-//	server, slots, body, pace        how a request comes in, waits for a slot, and what a slow client may take
+//	server, slots, body              how a request comes in, waits for a slot, and what a slow client may take
 //	login                            tokens
 //	calls, attrcalls, lateanswer,    the table of calls, those on attributes, answers that take long,
 //	dedup, senders                   calls that must not be done twice, or after those of another process
@@ -41,6 +41,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/paddlecloud/pfs/internal/pace"
 	"github.com/paddlecloud/pfs/pfs"
 	"github.com/paddlecloud/pfs/pfs/auth"
 	"github.com/paddlecloud/pfs/pfs/internal/fair"
@@ -199,7 +200,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		}
 	}()
 	if r.ContentLength != 0 {
-		_ = http.NewResponseController(rec).SetReadDeadline(began.Add(stall)) // until pace sets another
+		_ = http.NewResponseController(rec).SetReadDeadline(began.Add(pace.Stall)) // until pace sets another
 	}
 	if v := r.Header.Get(wire.HeaderProtocol); v != "" && v != strconv.Itoa(wire.Version) {
 		s.fail(rec, r, pfs.Errorf("server.ServeHTTP", "", pfs.Unsupported,
@@ -380,7 +381,7 @@ func (s *Server) reply(w http.ResponseWriter, status int, message any) {
 }
 
 func (s *Server) replyEncoded(w http.ResponseWriter, status int, b []byte) {
-	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(stall))
+	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(pace.Stall))
 	h := w.Header()
 	h.Set("Content-Type", wire.TypeMessage)
 	h.Set("Content-Length", strconv.Itoa(len(b)))

@@ -11,6 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/paddlecloud/pfs/internal/pace"
 	"github.com/paddlecloud/pfs/pfs"
 	"github.com/paddlecloud/pfs/pfs/memfs"
 	"github.com/paddlecloud/pfs/pfs/pfstest"
@@ -37,7 +38,7 @@ func (s slowStore) Open(ctx context.Context, name pfs.Path) (pfs.File, error) {
 type slowStaged struct{ pfs.Staged }
 
 func (w slowStaged) WriteAt(ctx context.Context, p []byte, off int64) (int, error) {
-	time.Sleep(2 * stall)
+	time.Sleep(2 * pace.Stall)
 	return w.Staged.WriteAt(ctx, p, off)
 }
 
@@ -47,7 +48,7 @@ type slowFile struct {
 }
 
 func (f slowFile) ReadAt(ctx context.Context, p []byte, off int64) (int, error) {
-	time.Sleep(2 * stall)
+	time.Sleep(2 * pace.Stall)
 	if off > 0 && f.err != nil {
 		return 0, f.err
 	}
