@@ -116,17 +116,11 @@ const metricsConnections = 64
 // frontHandler serves clients. On loopback it also serves the metrics, unless they have their own
 // address.
 func (s *service) frontHandler() http.Handler {
-	if !cliio.IsLoopback(s.opts.host()) || s.opts.metricsListen != "" {
-		return s.server
+	handlers := s.gatewayHandlers()
+	if cliio.IsLoopback(s.opts.host()) && s.opts.metricsListen == "" {
+		handlers["/metrics"] = s.server.Metrics()
 	}
-	metrics := s.server.Metrics()
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.URL.Path == "/metrics" {
-			metrics.ServeHTTP(w, r)
-			return
-		}
-		s.server.ServeHTTP(w, r)
-	})
+	return routed(handlers, s.server)
 }
 
 // metricsHandler serves metrics and health checks.

@@ -185,7 +185,7 @@ func (s *service) openServer(ctx context.Context) error {
 		Auth: s.auth, View: tree.View, EnsureHome: tree.EnsureHome, Down: s.down,
 		Datacenters: names(s.opts.datacenters), Current: s.opts.current, Version: version,
 		Logger: s.log, Audit: audit, MaxRequests: s.opts.requests, MaxHandles: s.opts.handles,
-		Account: s.auth.Accounts().Has, Extensions: extensions,
+		Account: s.auth.Accounts().Has, Check: s.auth.Check, Extensions: extensions,
 	})
 	return nil
 }

@@ -50,6 +50,7 @@
 // # Files
 //
 //	service, identity               the entry points, and the resulting identity
+//	authenticate                    the same for connections that last and for protocols that send passwords often
 //	accounts*, account, table       the accounts file, queries and changes; one account; all of them
 //	codec                           the accounts file as text, and its validation
 //	hdfsuser                        the name of an account on HDFS

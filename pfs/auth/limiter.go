@@ -104,8 +104,8 @@ func (l *limiter) begin(user, remote string) (*attempt, *RetryAfter) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	now := l.now()
-	if pair, ok := l.counters.Get(pairKey); ok && pair.until.After(now) {
-		return nil, retryAfter(pair.until.Sub(now))
+	if wait := l.wait(pairKey, now); wait != nil {
+		return nil, wait
 	}
 	a := &attempt{
 		l: l, account: l.get(newCounterKey("account", user, "")), network: l.get(newCounterKey("network", "", network)), pair: l.get(pairKey),
@@ -120,6 +120,21 @@ func (l *limiter) begin(user, remote string) (*attempt, *RetryAfter) {
 	}
 	a.after = a.pair.until
 	return a, nil
+}
+
+// waiting returns how long to wait before the next attempt; nil for not at all.
+func (l *limiter) waiting(user, remote string) *RetryAfter {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.wait(newCounterKey("pair", user, networkOf(remote)), l.now())
+}
+
+// wait is waiting with l.mu held.
+func (l *limiter) wait(pairKey counterKey, now time.Time) *RetryAfter {
+	if pair, ok := l.counters.Get(pairKey); ok && pair.until.After(now) {
+		return retryAfter(pair.until.Sub(now))
+	}
+	return nil
 }
 
 // patience returns the number of free failures of the pair, and the maximum delay after those.

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/paddlecloud/pfs/pfs"
+	"golang.org/x/sync/singleflight"
 )
 
 // The defaults of Options.
@@ -41,6 +42,8 @@ type Service struct {
 	signer   *signer
 	refresh  *refreshStore
 	limiter  *limiter
+	proven   *proven
+	attempts singleflight.Group // of Authenticate
 	opts     Options
 }
 
@@ -78,6 +81,7 @@ func Open(ctx context.Context, dir string, opts Options) (*Service, error) {
 		signer:   newSigner(key, opts.AccessLife, opts.Now),
 		refresh:  &refreshStore{dir: filepath.Join(dir, "refresh"), most: opts.MaxRefresh, syncDir: syncDir},
 		limiter:  newLimiter(opts.Now),
+		proven:   newProven(),
 		opts:     opts,
 	}, nil
 }
@@ -91,22 +95,10 @@ func (s *Service) Login(ctx context.Context, user, password, remote string) (Tok
 	if err := pfs.CheckContext(ctx, op, ""); err != nil {
 		return Tokens{}, err
 	}
-	try, wait := s.limiter.begin(user, remote)
-	if wait != nil {
-		s.logRefused("login limited", user, remote)
-		return Tokens{}, pfs.Errorf(op, "", pfs.Limit, "too many failed logins: %w", wait)
-	}
-	account, err := s.accounts.Verify(ctx, user, password, remote)
-	switch {
-	case errors.Is(err, pfs.Unauthenticated):
-		s.logRefused("login failed", user, remote)
-		return Tokens{}, err
-	case err != nil:
-		try.abandon()
+	account, err := s.checkPassword(ctx, op, user, password, remote)
+	if err != nil {
 		return Tokens{}, err
 	}
-	try.succeed()
-	s.opts.Logger.Info("login", "user", account.Name, "remote", remote)
 	return s.begin(op, account)
 }
 
@@ -231,16 +223,8 @@ func (s *Service) Logout(ctx context.Context, refresh string) (user string, err 
 
 // Verify returns the identity of an access token.
 func (s *Service) Verify(ctx context.Context, access string) (Identity, error) {
-	const op = "auth.Verify"
-	if err := pfs.CheckContext(ctx, op, ""); err != nil {
-		return Identity{}, err
-	}
-	c, err := s.signer.check(op, access)
-	if err != nil {
-		return Identity{}, err
-	}
-	account, err := s.accountOfGeneration(op, c.Subject, c.Generation)
-	return account.Identity, err
+	g, err := s.AuthenticateToken(ctx, access)
+	return g.Identity, err
 }
 
 // Sweep removes refresh tokens that have become useless and returns their number.

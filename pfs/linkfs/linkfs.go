@@ -79,3 +79,14 @@ func (s summing) Usage(ctx context.Context, dir pfs.Path) (pfs.Usage, error) {
 func (s summing) Space(ctx context.Context, name pfs.Path) (pfs.Space, error) {
 	return pfs.SpaceOf(ctx, s.FileSystem, name)
 }
+
+// Stat describes what name leads to: fsys.Stat, but a link at the end is followed, too. fsys is a file system of New.
+// Info.Name is the last element of name.
+func Stat(ctx context.Context, fsys pfs.FileSystem, name pfs.Path) (pfs.Info, error) {
+	w := walk{fsys: fsys, name: name}
+	_, info, err := w.resolve(ctx, name)
+	if err == nil {
+		info.Name = name.Base()
+	}
+	return info, err
+}

@@ -307,3 +307,17 @@ func TestCanceledOnTheWay(t *testing.T) {
 	_, err := fsys.Open(ctx, "/home/alice/link")
 	pfstest.WantKind(t, err, pfs.Canceled)
 }
+
+func TestStat(t *testing.T) {
+	fsys, _ := newTree(t, map[pfs.Path]string{"/l": "home/alice/f", "/k": "l", "/loop": "loop", "/gone": "none"})
+	for name, want := range map[pfs.Path]int64{"/l": 10, "/k": 10, "/home/alice/f": 10} {
+		if info, err := linkfs.Stat(t.Context(), fsys, name); err != nil || info.Size != want || info.Name != name.Base() || info.IsLink() {
+			t.Errorf("%s: %+v, %v", name, info, err)
+		}
+	}
+	for name, want := range map[pfs.Path]pfs.Kind{"/loop": pfs.Symlink, "/gone": pfs.NotExist, "/none": pfs.NotExist} {
+		if _, err := linkfs.Stat(t.Context(), fsys, name); !errors.Is(err, want) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}

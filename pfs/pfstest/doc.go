@@ -13,6 +13,7 @@
 //
 //	suite, options, want             Run and the environment of a check; what is tested; helpers of checks
 //	files, content, forgetful        for tests of other packages too: files, their bytes, a store that loses them
+//	hostile                          paths that attack gateways, for their tests
 //	operation                        all operations on a path, for the rules that they share
 //	path, error, cancel, concurrent  these rules: names, Kinds of errors, contexts, concurrency
 //	read, list, mkdir, rename,       reading and the tree

@@ -13,11 +13,7 @@ import (
 // audit writes one line for a requested change: who, from where, what, and how it ended. An
 // upload gets lines for its begin and its end, but not for its chunks.
 func (s *Server) audit(r *http.Request, user, method string, err error, fields ...any) {
-	result := "ok"
-	if err != nil {
-		result = pfs.KindOf(err).Error()
-	}
-	args := append([]any{"user", user, "remote", r.RemoteAddr, "method", method, "result", result}, fields...)
+	args := append([]any{"user", user, "remote", r.RemoteAddr, "method", method, "result", result(err)}, fields...)
 	s.cfg.Audit.Log(r.Context(), slog.LevelInfo, "audit", args...)
 }
 

@@ -22,6 +22,9 @@ type metrics struct {
 	received prometheus.Counter
 	sent     prometheus.Counter
 	failures *prometheus.CounterVec
+
+	sessions        *prometheus.GaugeVec // of other protocols
+	gatewayRequests *prometheus.CounterVec
 }
 
 func newMetrics(s *Server) *metrics {
@@ -35,16 +38,22 @@ func newMetrics(s *Server) *metrics {
 			Buckets: prometheus.ExponentialBuckets(0.0005, 4, 9),
 		}, []string{"operation"}),
 		received: prometheus.NewCounter(prometheus.CounterOpts{
-			Name: "pfs_received_bytes_total", Help: "Bytes of request bodies.",
+			Name: "pfs_received_bytes_total", Help: "Bytes of request bodies, and of data that other protocols received.",
 		}),
 		sent: prometheus.NewCounter(prometheus.CounterOpts{
-			Name: "pfs_sent_bytes_total", Help: "Bytes of answer bodies.",
+			Name: "pfs_sent_bytes_total", Help: "Bytes of answer bodies, and of data that other protocols sent.",
 		}),
 		failures: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "pfs_failures_total", Help: "Failed operations by kind of error.",
 		}, []string{"kind"}),
+		sessions: prometheus.NewGaugeVec(prometheus.GaugeOpts{
+			Name: "pfs_gateway_sessions", Help: "Sessions of users by protocol, such as sftp.",
+		}, []string{"protocol"}),
+		gatewayRequests: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "pfs_gateway_requests_total", Help: "Requests of these sessions by protocol, operation and result.",
+		}, []string{"protocol", "operation", "result"}),
 	}
-	m.registry.MustRegister(m.requests, m.seconds, m.received, m.sent, m.failures,
+	m.registry.MustRegister(m.requests, m.seconds, m.received, m.sent, m.failures, m.sessions, m.gatewayRequests,
 		prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 			Name: "pfs_open_uploads", Help: "Staged writes held open.",
 		}, func() float64 { return float64(s.uploads.count()) }),

@@ -26,6 +26,7 @@
 //	batch, readbatch, batchbounds    many small files in one request
 //	copy, copybatch                  copies inside the service, within a store and between two
 //	extension                        methods of other parts of the service
+//	session                          users who come through other protocols
 //	audit, health, metrics           for those who watch the service
 package server
 
@@ -71,6 +72,9 @@ type Config struct {
 	// Account reports whether there is an account of that name, so that the audit log
 	// can name it after a failed login. Default: none is named.
 	Account func(name string) bool
+
+	// Check returns an error once a grant of a Session is no longer valid. Default: grants stay valid.
+	Check func(g auth.Grant) error
 
 	// Down returns the names of the Datacenters that cannot be used now. Default: none.
 	Down func(ctx context.Context) []string
