@@ -237,20 +237,9 @@ func (c *conversion) collect() (err error) {
 	return err
 }
 
-// badJSON is one line of the file of bad records.
-type badJSON struct {
-	Input  string `json:"input"`
-	Line   int64  `json:"line,omitempty"`
-	Row    int64  `json:"row,omitempty"`
-	Offset *int64 `json:"offset,omitempty"`
-	Error  string `json:"error"`
-	Record string `json:"record,omitempty"` // for formats of lines; bytes that are not UTF-8 are replaced
-}
-
+// collectBad writes one line of the file of bad records.
 func (c *conversion) collectBad(bad *convert.RecordError, record []byte) error {
-	line := badOf(bad)
-	line.Record = string(record)
-	text, err := json.Marshal(line)
+	text, err := json.Marshal(bad.Describe(record))
 	if err == nil {
 		_, err = c.bad.Write(append(text, '\n'))
 	}

@@ -119,6 +119,8 @@ type Options struct {
 	SameFile func(ctx context.Context, in recordfile.File, e transfer.End) bool `json:"-"`
 	// Lease is the time after which a run that shows no sign of life counts as dead; 0: 10 s.
 	Lease time.Duration
+	// Unit is the size in bytes of the parts of the inputs that several processes read; 0: by the size of all inputs.
+	Unit int64
 }
 
 // Stdout is a stream for output that has no name.

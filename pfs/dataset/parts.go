@@ -1,6 +1,7 @@
 package dataset
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -127,12 +128,9 @@ func BeginParts(ctx context.Context, options Options, processes int) (run string
 		return "", c.res, c.already(ctx)
 	}
 	const perProcess = 8 // units, so that the ends of the shards' ranges cost little
-	plan := partsPlan{Unit: min(maxUnit, max(minUnit, c.in.bytes/int64(perProcess*processes)))}
+	plan := partsPlan{Unit: cmp.Or(c.o.Unit, min(maxUnit, max(minUnit, c.in.bytes/int64(perProcess*processes))))}
 	if plan.Sum, err = c.in.sum(c.o.mayBeMNIST()); err != nil {
 		return "", nil, err
-	}
-	if testUnit > 0 {
-		plan.Unit = testUnit
 	}
 	if !c.work.resumed {
 		if err := c.work.create(ctx); err != nil {
@@ -180,9 +178,6 @@ func (p *parts) plans(ctx context.Context, plan partsPlan) error {
 	w.run, w.claim.run = p.plan.Run, p.plan.Run
 	return pfs.WriteBatch(ctx, w.fs, []pfs.BatchEntry{w.claim.text(0, false)})[0]
 }
-
-// testUnit is, if not 0, the size of units in tests.
-var testUnit int64
 
 // AbandonParts takes BeginParts back. With Options.Resume it leaves what is finished to the next run.
 func AbandonParts(ctx context.Context, options Options, run string) error {

@@ -40,7 +40,7 @@ func newPartsBench(t *testing.T, o Options, files map[string]string) *partsBench
 		b.write(p, text)
 	}
 	b.o.Inputs = []Input{Path(transfer.End{FS: b.fsys, Path: "/in"})}
-	b.o.Name, b.o.Lease, b.o.Tell = "d", 200*time.Millisecond, func(text string) { t.Log(text) }
+	b.o.Name, b.o.Lease, b.o.Unit, b.o.Tell = "d", 200*time.Millisecond, 3000, func(text string) { t.Log(text) }
 	return b
 }
 
@@ -123,8 +123,6 @@ func zipped(t *testing.T, text string) string {
 
 // Several processes make the same bytes as one, from every format.
 func TestPartsEqual(t *testing.T) {
-	testUnit = 3000
-	defer func() { testUnit = 0 }()
 	var lines, table, quoted strings.Builder
 	table.WriteString("n,text,x\n")
 	quoted.WriteString("n,text\n")
@@ -189,8 +187,6 @@ func TestPartsEqual(t *testing.T) {
 
 // A process that ends in the middle is repeated; one at a time suffices for all but the last step.
 func TestPartsRepeated(t *testing.T) {
-	testUnit = 3000
-	defer func() { testUnit = 0 }()
 	b := newPartsBench(t, Options{LineCount: 50}, map[string]string{"a.txt": strings.Repeat("a line of text\n", 2000)})
 	if _, err := Convert(t.Context(), b.at("/one")); err != nil {
 		t.Fatal(err)
@@ -230,8 +226,6 @@ func TestPartsRepeated(t *testing.T) {
 // TestPartsFail checks that the first malformed record, in the order of the inputs, ends all processes, and that
 // --resume uses the results of the units that were read.
 func TestPartsFail(t *testing.T) {
-	testUnit = 3000
-	defer func() { testUnit = 0 }()
 	good := strings.Repeat("{\"n\":1}\n", 1500)
 	b := newPartsBench(t, Options{LineCount: 500}, map[string]string{"a.jsonl": good + "bad 1\n" + good + "bad 2\n" + good})
 	_, want := Convert(t.Context(), b.at("/one"))

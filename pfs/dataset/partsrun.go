@@ -175,8 +175,8 @@ func (p *parts) merge(ctx context.Context, units int) error {
 		if r.Failure != nil {
 			return r.Failure.error(lines)
 		}
-		for _, bad := range r.Bad {
-			r.Stats.FirstBad = append(r.Stats.FirstBad, bad.error(lines))
+		for i, bad := range r.Stats.FirstBad {
+			r.Stats.FirstBad[i] = later(bad, lines)
 		}
 		lines += r.Stats.Lines
 		stats = append(stats, r.Stats)

@@ -85,17 +85,16 @@ func (p *parts) cuts(ctx context.Context, s convert.Source) (bool, error) {
 
 // unitResult is the result of reading unit N, in the file unit-N.
 type unitResult struct {
-	Stats   convert.Stats `json:"stats"` // without FirstBad
+	Stats   convert.Stats `json:"stats"`
 	Empty   int64         `json:"empty"`
-	Bad     []badJSON     `json:"first_bad"`
 	Failure *recorded     `json:"failure"` // null, too: wait reads into the same result again
 }
 
 // recorded is an error that another process reports.
 type recorded struct {
-	Text string   `json:"text"`
-	Kind pfs.Kind `json:"kind"`
-	Bad  *badJSON `json:"bad,omitempty"` // instead of Text: a bad record, whose line counts from the start of the unit
+	Text string               `json:"text"`
+	Kind pfs.Kind             `json:"kind"`
+	Bad  *convert.RecordError `json:"bad,omitempty"` // instead of Text: a bad record, whose line counts from the start of the unit
 }
 
 // failureOf describes an error of the inputs; nil for one that may not occur again.
@@ -106,10 +105,7 @@ func failureOf(ctx context.Context, err error) *recorded {
 		return nil
 	}
 	f := &recorded{Text: err.Error(), Kind: kind}
-	if bad, ok := err.(*convert.RecordError); ok {
-		j := badOf(bad)
-		f.Bad = &j
-	}
+	f.Bad, _ = err.(*convert.RecordError)
 	return f
 }
 
@@ -117,30 +113,18 @@ func failureOf(ctx context.Context, err error) *recorded {
 func (f *recorded) error(lines int64) error {
 	err := errors.New(f.Text)
 	if f.Bad != nil {
-		err = f.Bad.error(lines)
+		err = later(f.Bad, lines)
 	}
 	return recordfile.WithKind(err, f.Kind)
 }
 
-// error returns the bad record. lines is the number of lines before the unit.
-func (b badJSON) error(lines int64) *convert.RecordError {
-	e := &convert.RecordError{Input: b.Input, Line: b.Line, Row: b.Row, Offset: -1, Err: errors.New(b.Error)}
-	if b.Offset != nil {
-		e.Offset = *b.Offset
-	}
+// later returns a bad record of a unit that has lines before it.
+func later(bad *convert.RecordError, lines int64) *convert.RecordError {
+	e := *bad
 	if e.Line > 0 {
 		e.Line += lines
 	}
-	return e
-}
-
-// badOf describes a bad record.
-func badOf(bad *convert.RecordError) badJSON {
-	j := badJSON{Input: bad.Input, Line: bad.Line, Row: bad.Row, Error: bad.Err.Error()}
-	if bad.Offset >= 0 {
-		j.Offset = &bad.Offset
-	}
-	return j
+	return &e
 }
 
 // read reads the unit u from byte start, if that is not negative.
@@ -176,10 +160,6 @@ func (p *parts) scan(ctx context.Context, n int, u unit, start int64) error {
 			r.Stats.Start = start
 		}
 	}
-	for _, bad := range r.Stats.FirstBad {
-		r.Bad = append(r.Bad, badOf(bad))
-	}
-	r.Stats.FirstBad = nil
 	p.c.o.Tell(fmt.Sprintf("part %d of the inputs: %s", n, count(r.Stats.Records, "record", "records")))
 	return p.write(ctx, unitName(n), r)
 }

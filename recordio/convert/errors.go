@@ -1,6 +1,7 @@
 package convert
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -74,6 +75,41 @@ func (e *RecordError) Error() string {
 }
 
 func (e *RecordError) Unwrap() error { return e.Err }
+
+// BadRecord is a RecordError as JSON.
+type BadRecord struct {
+	Input  string `json:"input"`
+	Line   int64  `json:"line,omitempty"`
+	Row    int64  `json:"row,omitempty"`
+	Offset *int64 `json:"offset,omitempty"`
+	Error  string `json:"error"`
+	Record string `json:"record,omitempty"` // for formats of lines; bytes that are not UTF-8 are replaced
+}
+
+// Describe returns e and the bytes of the record, which may be nil.
+func (e *RecordError) Describe(record []byte) BadRecord {
+	b := BadRecord{Input: e.Input, Line: e.Line, Row: e.Row, Error: e.Err.Error(), Record: string(record)}
+	if e.Offset >= 0 {
+		b.Offset = &e.Offset
+	}
+	return b
+}
+
+// MarshalJSON returns a BadRecord.
+func (e *RecordError) MarshalJSON() ([]byte, error) { return json.Marshal(e.Describe(nil)) }
+
+// UnmarshalJSON reads a BadRecord. Of its error only the text is left.
+func (e *RecordError) UnmarshalJSON(text []byte) error {
+	var b BadRecord
+	if err := json.Unmarshal(text, &b); err != nil {
+		return err
+	}
+	*e = RecordError{Input: b.Input, Line: b.Line, Row: b.Row, Offset: -1, Err: errors.New(b.Error)}
+	if b.Offset != nil {
+		e.Offset = *b.Offset
+	}
+	return nil
+}
 
 // fault is an error of one of the kinds above with its own text.
 type fault struct {

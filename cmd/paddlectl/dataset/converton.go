@@ -8,7 +8,6 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/paddlecloud/pfs/cmd/internal/app"
@@ -17,7 +16,6 @@ import (
 	"github.com/paddlecloud/pfs/pfs"
 	"github.com/paddlecloud/pfs/pfs/dataset"
 	"github.com/paddlecloud/pfs/pfs/dataset/recordfile"
-	"github.com/paddlecloud/pfs/recordio/convert"
 	"github.com/urfave/cli/v2"
 )
 
@@ -34,19 +32,6 @@ type convertWork struct {
 	Options dataset.Options `json:"options"`
 	Inputs  []string        `json:"inputs"`
 	Run     string          `json:"run"`
-}
-
-// convertResult is what the first worker has to tell.
-type convertResult struct {
-	dataset.Result
-	Bad []convertBad `json:"first_bad"`
-}
-
-// convertBad is a convert.RecordError.
-type convertBad struct {
-	Input             string
-	Line, Row, Offset int64
-	Text              string
 }
 
 // runConvertOn converts the operands by a job.
@@ -133,14 +118,8 @@ func readResult(ctx context.Context, tool *jobs.Tool) (*dataset.Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	var r convertResult
-	if err := json.Unmarshal(text, &r); err != nil {
-		return nil, err
-	}
-	for _, b := range r.Bad {
-		r.Stats.FirstBad = append(r.Stats.FirstBad, &convert.RecordError{Input: b.Input, Line: b.Line, Row: b.Row, Offset: b.Offset, Err: errors.New(b.Text)})
-	}
-	return &r.Result, nil
+	r := &dataset.Result{}
+	return r, json.Unmarshal(text, r)
 }
 
 // Worker returns the hidden command that a job of convert --on runs.
@@ -171,21 +150,10 @@ func Worker(a *app.App) *cli.Command {
 			if err != nil || r == nil {
 				return err
 			}
-			return writeResult(r, filepath.Join(a.Main.Getenv("PFS_OUTPUT"), resultFile))
+			if text, err = json.Marshal(r); err != nil {
+				return err
+			}
+			return os.WriteFile(filepath.Join(a.Main.Getenv("PFS_OUTPUT"), resultFile), text, 0o644)
 		},
 	})
-}
-
-// writeResult writes what the first worker has to tell.
-func writeResult(r *dataset.Result, file string) error {
-	result := convertResult{Result: *r}
-	for _, b := range r.Stats.FirstBad {
-		result.Bad = append(result.Bad, convertBad{b.Input, b.Line, b.Row, b.Offset, strings.TrimSpace(b.Err.Error())})
-	}
-	result.Stats.FirstBad = nil
-	text, err := json.Marshal(result)
-	if err != nil {
-		return err
-	}
-	return os.WriteFile(file, text, 0o644)
 }
