@@ -23,7 +23,8 @@ func launchEntry(a *app.App) *cli.Command {
 		Summary: "run the entry of one rank of a job",
 		Text: `Runs the entry of a job as the main program of a container: passes signals on, keeps what
 the entry prints, and records how it ended. It waits for the uploader (pfs-agent upload), and
-ends with the exit code of the entry.
+ends with the exit code of the entry. If it was asked to end and the entry ended with 0, the
+exit code is 143: the cluster must not take the work for done.
 ` + rankText,
 		Examples: []string{"pfs-agent launch --spec /pfs-spec/spec.json --dir /pfs-job"},
 		Flags: o.flags(false, &cli.StringFlag{Name: "root", Usage: "`DIR` has the tree /pfs", Value: root, Destination: &root},
@@ -36,7 +37,11 @@ ends with the exit code of the entry.
 			if err != nil {
 				return err
 			}
-			a.Main.Exit(exit.Code)
+			code := exit.Code
+			if exit.Stopped && code == 0 {
+				code = 128 + int(syscall.SIGTERM)
+			}
+			a.Main.Exit(code)
 			return nil
 		},
 	})

@@ -30,8 +30,9 @@ type rankOptions struct {
 }
 
 const rankText = `
-The rank is in the environment: PFS_ROLE, PFS_INDEX, PFS_ATTEMPT, PFS_RESTART (optional),
-and PFS_TRAINERS and PFS_PSERVERS, which list the addresses of all ranks.`
+The rank is in the environment: PFS_ROLE, PFS_INDEX, PFS_ATTEMPT; optionally PFS_RESTART
+and PFS_EVICTED, whose sum is the number of restarts; and PFS_TRAINERS and PFS_PSERVERS,
+which list the addresses of all ranks.`
 
 // flags returns the flags, with those for the service if remote.
 func (o *rankOptions) flags(remote bool, more ...cli.Flag) []cli.Flag {
@@ -72,15 +73,17 @@ func (o *rankOptions) read() error {
 	if !known {
 		return cliargs.Usagef("PFS_ROLE is %q, which is no role of the job", r.Role)
 	}
-	for name, to := range map[string]*int{"PFS_INDEX": &r.Index, "PFS_ATTEMPT": &r.Attempt, "PFS_RESTART": &r.Restart} {
+	evicted := 0
+	for name, to := range map[string]*int{"PFS_INDEX": &r.Index, "PFS_ATTEMPT": &r.Attempt, "PFS_RESTART": &r.Restart, "PFS_EVICTED": &evicted} {
 		value := env(name)
-		if value == "" && name == "PFS_RESTART" {
+		if value == "" && (name == "PFS_RESTART" || name == "PFS_EVICTED") {
 			continue
 		}
 		if *to, err = strconv.Atoi(value); err != nil || *to < 0 {
 			return cliargs.Usagef("%s is %q, which is not a number", name, value)
 		}
 	}
+	r.Restart += evicted
 	for name, to := range map[string]*[]string{"PFS_TRAINERS": &r.Trainers, "PFS_PSERVERS": &r.Pservers} {
 		if list := env(name); list != "" {
 			*to = strings.Split(list, ",")

@@ -111,6 +111,11 @@ func keep(ctx context.Context, a *app.App, o options, dir string, ready *os.File
 	if err := o.prepareUnprivileged(); err != nil {
 		return err
 	}
+	if o.mkdir {
+		if err := os.Mkdir(dir, 0o755); err != nil && !errors.Is(err, os.ErrExist) {
+			return pfs.E("mounting.Mount", "", pfs.KindOf(err), err)
+		}
+	}
 	exe, err := os.Executable()
 	if err != nil {
 		return err

@@ -29,7 +29,7 @@ type options struct {
 	root, store          string
 	service              app.Service
 	readOnly, foreground bool
-	unprivileged         bool
+	unprivileged, mkdir  bool
 	broker               fuse.Broker // of a server
 	openMode             string
 	cacheDirs            []string
@@ -107,6 +107,7 @@ PFS_TOKEN_FILE names a file with a token to use in place of a login. With it,
 			&cli.GenericFlag{Name: "retry-time", Usage: "let a program wait at most `DURATION` for a service or store that does not answer, and then give it an error; 0: until it answers", Value: &o.retryTime},
 			&cli.GenericFlag{Name: "grace", Usage: "after SIGTERM, upload what is staged for at most `DURATION`; the rest stays for the next mount", Value: &o.grace},
 			&cli.BoolFlag{Name: "unprivileged", Usage: "run the server as the user nobody, who must be able to read PFS_TOKEN_FILE; root only", Destination: &o.unprivileged},
+			&cli.BoolFlag{Name: "mkdir", Usage: "make the directory MOUNTPOINT if it does not exist", Destination: &o.mkdir},
 		},
 		Run: func(ctx context.Context, operands []string) error { return run(ctx, a, *o, operands[0]) },
 	}

@@ -73,6 +73,7 @@ func TestReasons(t *testing.T) {
 		{"signal", mainState(ended0(139, "Error", "")), job.Running, job.Failed, "ended by the signal SEGV"},
 		{"code", mainState(ended0(3, "Error", "")), job.Running, job.Failed, "exit code 3"},
 		{"launcher", mainState(ended0(1, "Error", `{"code":1,"reason":"train.py does not exist"}`)), job.Running, job.Failed, "train.py does not exist"},
+		{"asked to end", mainState(ended0(143, "Error", `{"code":0,"stopped":true}`)), job.Running, job.Failed, "the cluster asked it to end, and it ended with 0"},
 		{"success", mainState(ended0(0, "Completed", "")), job.Running, job.Succeeded, ""},
 		{"preempted", condition(corev1.PodCondition{Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue, Reason: "PreemptionByScheduler"}), job.Running, job.Pending, ""},
 		{"inputs", func(p *corev1.Pod) {
@@ -93,6 +94,20 @@ func TestReasons(t *testing.T) {
 				t.Errorf("the reason of the job is %q", r.Reason)
 			}
 		})
+	}
+}
+
+// TestRestarts counts the pods of a rank that failed, those that were evicted, and the restarts of the container.
+func TestRestarts(t *testing.T) {
+	spec := testSpec()
+	j := &entry{stored: stored{Record: job.Record{Spec: *spec, Attempt: 1}, Created: 1}}
+	r := judge(j, &seen{pods: []corev1.Pod{testPod("0", func(p *corev1.Pod) {
+		p.Annotations = map[string]string{batchv1.JobIndexFailureCountAnnotation: "1", batchv1.JobIndexIgnoredFailureCountAnnotation: "2"}
+		mainState(isRunning())(p)
+		p.Status.ContainerStatuses[0].RestartCount = 4
+	})}})
+	if n := r.Workers[0].Restarts; n != 7 {
+		t.Errorf("%d restarts", n)
 	}
 }
 

@@ -248,7 +248,7 @@ func (c *Config) pod(spec *job.Spec, role job.Role, attempt int) corev1.PodTempl
 
 	p.Spec.InitContainers = []corev1.Container{c.ours(agentContainer, small, []string{"/bin/pfs-agent", "install", agentDir}, agent)}
 	if c.Mount == Sidecar {
-		p.Spec.InitContainers = append(p.Spec.InitContainers, c.mountSidecar(token))
+		p.Spec.InitContainers = append(p.Spec.InitContainers, c.mountSidecar(spec, token))
 	}
 	upload := c.ours(uploadContainer, uploader, c.command("upload", c.serviceFlags()...), append(slices.Clone(outputs), token)...)
 	upload.RestartPolicy = ptr(corev1.ContainerRestartPolicyAlways)
@@ -283,7 +283,8 @@ func (c *Config) volumes(spec *job.Spec, role job.Role) ([]corev1.Volume, corev1
 	shm.EmptyDir.Medium = corev1.StorageMediumMemory
 	volumes := []corev1.Volume{
 		empty("agent", resource.MustParse("256Mi")), empty("job", c.Storage), shm,
-		{Name: "token", VolumeSource: corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{SecretName: name, DefaultMode: ptr(int32(0o440))}}},
+		// Only containers of ours have the volume. The server of a mount reads it as nobody.
+		{Name: "token", VolumeSource: corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{SecretName: name, DefaultMode: ptr(int32(0o444))}}},
 		{Name: "spec", VolumeSource: corev1.VolumeSource{ConfigMap: &corev1.ConfigMapVolumeSource{
 			LocalObjectReference: corev1.LocalObjectReference{Name: name}, Items: []corev1.KeyToPath{{Key: specKey, Path: specKey}},
 		}}},
@@ -293,7 +294,7 @@ func (c *Config) volumes(spec *job.Spec, role job.Role) ([]corev1.Volume, corev1
 	}
 	mount := corev1.VolumeMount{Name: "pfs", MountPath: pfsDir}
 	if c.Mount == Sidecar {
-		mount.MountPropagation = ptr(corev1.MountPropagationHostToContainer)
+		mount.MountPropagation, mount.ReadOnly = ptr(corev1.MountPropagationHostToContainer), true
 		return append(volumes, empty("pfs", resource.MustParse("1Mi")), empty("cache", c.Storage)), mount
 	}
 	attributes := map[string]string{"service": c.Service, "root": pfsDir, "owner": fmt.Sprintf("%d:%d", c.UID, c.GID)}
@@ -307,17 +308,19 @@ func (c *Config) volumes(spec *job.Spec, role job.Role) ([]corev1.Volume, corev1
 
 func outputVolume(i int) string { return "output-" + strconv.Itoa(i) }
 
-// mountSidecar mounts /pfs for the main container, as deploy/sidecar-example.yaml does.
-func (c *Config) mountSidecar(token corev1.VolumeMount) corev1.Container {
+// mountSidecar mounts the datacenter for the main container. It mounts below the volume, not over it: the kubelet adds up the
+// sizes of all files in the file system of a volume, and would evict the pod for the size of the tree.
+func (c *Config) mountSidecar(spec *job.Spec, token corev1.VolumeMount) corev1.Container {
+	dir := pfsDir + "/" + spec.Datacenter
 	command := append([]string{"/bin/pfs-agent", "mount", "--foreground"}, c.serviceFlags()...)
-	command = append(command, "--root="+pfsDir, fmt.Sprintf("--owner=%d:%d", c.UID, c.GID), "--unprivileged", "--cache-dir=/cache/pfs", pfsDir)
+	command = append(command, "--root="+dir, fmt.Sprintf("--owner=%d:%d", c.UID, c.GID), "--unprivileged", "--cache-dir=/cache/pfs", "--mkdir", dir)
 	m := c.ours(mountContainer, mounter, command, token,
 		corev1.VolumeMount{Name: "pfs", MountPath: pfsDir, MountPropagation: ptr(corev1.MountPropagationBidirectional)},
 		corev1.VolumeMount{Name: "cache", MountPath: "/cache"})
 	m.RestartPolicy = ptr(corev1.ContainerRestartPolicyAlways)
 	m.SecurityContext = &corev1.SecurityContext{Privileged: ptr(true), RunAsUser: ptr(int64(0)), RunAsGroup: ptr(int64(0)), RunAsNonRoot: ptr(false)}
 	m.StartupProbe = &corev1.Probe{
-		ProbeHandler:  corev1.ProbeHandler{Exec: &corev1.ExecAction{Command: []string{"/bin/pfs-agent", "status", pfsDir}}},
+		ProbeHandler:  corev1.ProbeHandler{Exec: &corev1.ExecAction{Command: []string{"/bin/pfs-agent", "status", dir}}},
 		PeriodSeconds: 1, FailureThreshold: 120,
 	}
 	return m
@@ -348,7 +351,8 @@ func (c *Config) rankEnv(spec *job.Spec, role string, attempt int) []corev1.EnvV
 	}
 	env := []corev1.EnvVar{{Name: "PFS_ROLE", Value: role}, index, {Name: "PFS_ATTEMPT", Value: strconv.Itoa(attempt)}}
 	if role == job.Trainer && spec.Restart == job.RestartRank {
-		env = append(env, from("PFS_RESTART", "metadata.annotations['"+batchv1.JobIndexFailureCountAnnotation+"']"))
+		env = append(env, from("PFS_RESTART", "metadata.annotations['"+batchv1.JobIndexFailureCountAnnotation+"']"),
+			from("PFS_EVICTED", "metadata.annotations['"+batchv1.JobIndexIgnoredFailureCountAnnotation+"']"))
 	}
 	env = append(env, corev1.EnvVar{Name: "PFS_TRAINERS", Value: strings.Join(endpoints(spec, attempt, job.Trainer), ",")})
 	if replicas(spec, job.Pserver) > 0 {

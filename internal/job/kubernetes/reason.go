@@ -92,6 +92,8 @@ func failure(p *corev1.Pod, main *corev1.ContainerStatus) string {
 	}
 	if x, ok := exitOf(t); ok && x.Reason != "" {
 		return x.Reason
+	} else if ok && x.Stopped && x.Code == 0 {
+		return "the cluster asked it to end, and it ended with 0"
 	}
 	if signal := signalOf(t); signal != "" {
 		return "ended by the signal " + signal

@@ -225,8 +225,11 @@ func indexOf(p *corev1.Pod) int {
 // describe fills in the state of a worker from its pod.
 func describe(w *job.Worker, p *corev1.Pod, notes []corev1.Event) {
 	main, upload := statusOf(p.Status.ContainerStatuses, mainContainer), statusOf(p.Status.InitContainerStatuses, uploadContainer)
-	w.Restarts, _ = strconv.Atoi(p.Annotations[batchv1.JobIndexFailureCountAnnotation])
-	w.Restarts += int(main.RestartCount)
+	w.Restarts = int(main.RestartCount)
+	for _, name := range []string{batchv1.JobIndexFailureCountAnnotation, batchv1.JobIndexIgnoredFailureCountAnnotation} {
+		n, _ := strconv.Atoi(p.Annotations[name])
+		w.Restarts += n
+	}
 	over := p.Status.Phase == corev1.PodSucceeded || p.Status.Phase == corev1.PodFailed
 	switch t := main.State.Terminated; {
 	case t != nil && t.StartedAt.IsZero(): // the pod ended before the program began

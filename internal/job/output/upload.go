@@ -154,7 +154,7 @@ type uploader struct {
 	ours    bool // the directory is claimed
 	resumed bool // it has files of an earlier uploader, which no pass has found yet
 
-	exit *job.Exit // nil until the entry has ended; see lost
+	exit *job.Exit // nil until run has learned that the entry has ended; see lost
 	lost string    // why there will be no exit record
 
 	states map[pfs.LeafDigest]state // by the digest of the path below opts.Dir
@@ -180,11 +180,15 @@ type uploader struct {
 func (u *uploader) run(ctx context.Context) (*job.Uploaded, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	ended := make(chan struct{})
+	ended, over := make(chan struct{}), exitOf{}
 	var work sync.WaitGroup
 	defer work.Wait()
 	defer cancel()
-	work.Go(func() { u.awaitExit(ctx, ended) })
+	work.Go(func() {
+		if over = u.awaitExit(ctx); over != (exitOf{}) {
+			close(ended)
+		}
+	})
 	u.logs = make(chan struct{})
 	work.Go(func() {
 		defer close(u.logs)
@@ -205,32 +209,38 @@ func (u *uploader) run(ctx context.Context) (*job.Uploaded, error) {
 		case <-ctx.Done():
 			return nil, pfs.E("output.Upload", u.opts.Dir, pfs.Canceled, ctx.Err())
 		case <-ended:
+			u.exit, u.lost = over.exit, over.lost
 			return u.finish(ctx)
 		case <-time.After(pause):
 		}
 	}
 }
 
-// awaitExit closes ended when there is an exit record, or never will be one.
-func (u *uploader) awaitExit(ctx context.Context, ended chan<- struct{}) {
+// exitOf is the exit record, or why there will be none.
+type exitOf struct {
+	exit *job.Exit
+	lost string
+}
+
+// awaitExit waits for the exit record. It returns nothing if ctx ends first.
+func (u *uploader) awaitExit(ctx context.Context) exitOf {
 	looked := time.Now()
 	for ctx.Err() == nil {
 		exit, err := u.opts.Rank.ReadExit()
 		switch {
 		case err != nil:
-			u.lost = "the exit record is damaged: " + err.Error()
+			return exitOf{lost: "the exit record is damaged: " + err.Error()}
 		case exit != nil:
-			u.exit = exit
+			return exitOf{exit: exit}
 		case u.opts.Lost != nil && time.Since(looked) >= 2*time.Second:
-			u.lost = u.opts.Lost(ctx)
+			if lost := u.opts.Lost(ctx); lost != "" {
+				return exitOf{lost: lost}
+			}
 			looked = time.Now()
-		}
-		if u.exit != nil || u.lost != "" {
-			close(ended)
-			return
 		}
 		_ = retry.Sleep(ctx, lookEvery)
 	}
+	return exitOf{}
 }
 
 // try is a pass while the job runs. Its failures are left to the next pass, except Conflict.

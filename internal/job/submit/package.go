@@ -12,8 +12,11 @@ import (
 	"github.com/paddlecloud/pfs/pfs/transfer"
 )
 
-// maxFiles bounds the number of files and directories of a package.
-const maxFiles = 1_000_000
+// The limits of a package.
+const (
+	maxFiles = 1_000_000 // files and directories
+	maxBytes = 8 << 30
+)
 
 // content is what a local directory contributes to a package.
 type content struct {
@@ -139,6 +142,10 @@ func (s *scanner) entry(ctx context.Context, filter transfer.Filter, info pfs.In
 	s.bytes += info.Size
 	if s.largest == "" || info.Size > s.entries[s.largest].size {
 		s.largest = rel
+	}
+	if s.bytes > maxBytes {
+		return pfs.Errorf(op, s.root.Path, pfs.Limit, "the package has more than %d GiB, %d bytes of it in %s: training data belongs into inputs (--input), or list it in .paddleignore",
+			maxBytes>>30, s.entries[s.largest].size, s.largest)
 	}
 	return nil
 }

@@ -186,7 +186,9 @@ func TestSubmitPackages(t *testing.T) {
 		"a loop":          {func(s *scene) error { return os.Symlink("..", s.dir+"/lib/up") }, "lib/up: symbolic link not followed: the link leads to a directory that it is in", pfs.Symlink},
 		"a FIFO":          {func(s *scene) error { return syscall.Mkfifo(s.dir+"/fifo", 0o644) }, "/fifo: invalid argument: neither a file nor", pfs.Invalid},
 		"a name":          {func(s *scene) error { write(s.t, s.dir, "lib/a\xff"); return nil }, `"a\xff" cannot be a path`, pfs.Invalid},
-		"a bad spec":      {func(s *scene) error { s.Spec.Name = "a_b"; return nil }, `name "a_b"`, pfs.Invalid},
+		"10 GiB": {func(s *scene) error { write(s.t, s.dir, "lib/data"); return os.Truncate(s.dir+"/lib/data", 10<<30) },
+			"the package has more than 8 GiB, 10737418240 bytes of it in lib/data: training data belongs into inputs", pfs.Limit},
+		"a bad spec": {func(s *scene) error { s.Spec.Name = "a_b"; return nil }, `name "a_b"`, pfs.Invalid},
 		"no remote package": {func(s *scene) error { s.Package.FS = nil; s.Spec.Package = home + "/none"; return nil },
 			"/pfs/dc1/home/alice/none: no such file or directory: the package is not on the service", pfs.NotExist},
 		"an empty remote package": {func(s *scene) error {
