@@ -14,6 +14,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"syscall"
+	"unsafe"
 
 	raw "github.com/hanwen/go-fuse/v2/fuse"
 	"github.com/paddlecloud/pfs/pfs"
@@ -83,7 +84,7 @@ func (c *Connection) greet(opts Options) error {
 	if err != nil {
 		return err
 	}
-	// A server of the library is used only for this, and for backing files.
+	// A server of the library is used only for this.
 	c.library, err = raw.NewServer(raw.NewDefaultRawFileSystem(), "/dev/fd/"+strconv.Itoa(fd), libraryOptions(opts))
 	if err != nil {
 		syscall.Close(fd)
@@ -177,17 +178,24 @@ func mountByHelper(dir string, opts Options) (int, error) {
 	return fds[0], nil
 }
 
-// Register lets the kernel read f, and returns the number for that. It needs the process that mounted,
+// Requests for the device; see fuse.h of the kernel.
+const (
+	ioctlBackingOpen  = 0x4010e501
+	ioctlBackingClose = 0x4004e502
+)
+
+// Register lets the kernel use f, and returns the number for that. It needs root, or a Broker that is
 // root, and Linux 6.9.
 func (c *Connection) Register(f *os.File) (int32, error) {
 	if c.Broker != nil {
 		return c.Broker.Register(f)
 	}
-	id, errno := c.library.RegisterBackingFd(&raw.BackingMap{Fd: int32(f.Fd())})
+	backing := raw.BackingMap{Fd: int32(f.Fd())}
+	id, _, errno := syscall.Syscall(syscall.SYS_IOCTL, c.Device.Fd(), ioctlBackingOpen, uintptr(unsafe.Pointer(&backing)))
 	if errno != 0 {
 		return 0, errno
 	}
-	return id, nil
+	return int32(id), nil
 }
 
 // Unregister ends what Register began.
@@ -195,7 +203,7 @@ func (c *Connection) Unregister(id int32) error {
 	if c.Broker != nil {
 		return c.Broker.Unregister(id)
 	}
-	if errno := c.library.UnregisterBackingFd(id); errno != 0 {
+	if _, _, errno := syscall.Syscall(syscall.SYS_IOCTL, c.Device.Fd(), ioctlBackingClose, uintptr(unsafe.Pointer(&id))); errno != 0 {
 		return errno
 	}
 	return nil

@@ -22,7 +22,7 @@ import (
 type openFile struct {
 	node    *node
 	handle  pfs.Handle // nil if the file is open for reading only
-	backed  bool       // the kernel reads a local file; guarded by the lock of the tree
+	backed  bool       // the kernel reads and writes a file of this machine; guarded by the lock of the tree
 	fixed   bool       // the mount cannot change the file, so that file stays one version
 	version uint64     // that was opened for reading
 	fh      uint64     // its number; 0 if the kernel does not know it yet
@@ -71,7 +71,7 @@ func (s *server) Open(cancel <-chan struct{}, in *raw.OpenIn, out *raw.OpenOut) 
 		h.Close(ctx)
 		return s.status(err)
 	}
-	o, err := s.writer(n, h)
+	o, err := s.writer(n, h, out)
 	if err != nil {
 		h.Close(ctx)
 		return s.status(err)
@@ -176,15 +176,18 @@ func (s *server) openHandleAs(ctx context.Context, id pfs.HandleID, name pfs.Pat
 }
 
 // writer returns an open file for the handle h of the file n.
-func (s *server) writer(n *node, h pfs.Handle) (*openFile, error) {
+func (s *server) writer(n *node, h *namedHandle, out *raw.OpenOut) (*openFile, error) {
 	o := &openFile{node: n, handle: h}
 	s.tree.mu.Lock()
-	backed := n.extra != nil && n.extra.backing != nil
+	// If the kernel reads another file, this account may change n since it was opened. If the store needs the calls by
+	// now, it has a quota since then. Either way, those who have n open keep what they have.
+	backed := n.extra != nil && n.extra.backing != nil && s.backingFile(o) == nil
 	if !backed {
+		s.back(o, out)
 		n.addOpen(o)
 	}
 	s.tree.mu.Unlock()
-	if backed { // since then, this account may change the file: readers keep the version that they have
+	if backed {
 		s.tree.detach(n)
 		return nil, pfs.Stale
 	}
@@ -244,10 +247,10 @@ func (s *server) admit(o *openFile, info pfs.Info, out *raw.OpenOut) (keep, same
 	}
 	defer s.tree.mu.Unlock()
 	keep = version != 0 && n.version == version
-	if n.writes == o.writes {
+	s.back(o, out)
+	if n.writes == o.writes && !(o.backed && s.storeFiles()) { // else the kernel has no pages
 		s.tree.setVersion(n, version)
 	}
-	s.back(o, out)
 	n.addOpen(o)
 	return keep, true
 }
@@ -274,7 +277,7 @@ func (s *server) Create(cancel <-chan struct{}, in *raw.CreateIn, base string, o
 		return s.status(err)
 	}
 	n := s.found(&out.EntryOut, dir, base, info)
-	o, err := s.writer(n, h)
+	o, err := s.writer(n, h, &out.OpenOut)
 	if err != nil {
 		h.Close(ctx)
 		s.tree.forget(n.num, 1)
@@ -505,6 +508,9 @@ func (o *openFile) keep(ctx context.Context, s *server) bool {
 	if r, ok := o.file.(*resumedFile); ok {
 		_, _ = r.open(ctx)
 	}
+	if _, ok := o.file.(StoreFile); ok && s.storeFiles() {
+		return true
+	}
 	if l, ok := o.file.(LocalFile); ok && l.Local() != nil {
 		return true
 	}
@@ -632,6 +638,9 @@ func (s *server) close(o *openFile) {
 	s.tree.mu.Lock()
 	s.unback(o)
 	s.tree.mu.Unlock()
+	if o.backed && o.handle != nil {
+		s.tree.wrote(o.node)
+	}
 	var err error
 	if o.handle != nil {
 		err = o.handle.Close(s.ctx)

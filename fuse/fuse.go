@@ -19,7 +19,8 @@ const (
 
 	// Passthrough lets the kernel read a file itself that is whole on this machine
 	// (LocalFile); it is PageCache for others. It needs Linux 6.9 and root, and files that this mount
-	// cannot change: the kernel would not show a change to those who read the local file.
+	// cannot change: the kernel would not show a change to those who read the local file. With
+	// Options.StoreFiles the kernel also writes files itself.
 	Passthrough = "passthrough"
 
 	// NoOpen spares the request that opens a file, for read-only trees of small files. A
@@ -104,6 +105,11 @@ type Options struct {
 	// OpenMode is the wanted mode; empty means PageCache. Status has the one in use.
 	OpenMode string
 
+	// StoreFiles lets the kernel read and write the files of the store itself (StoreFile), in the mode Passthrough. The
+	// mount and its programs then see the same pages as all others of this machine. Nothing may keep copies of
+	// files between the store and the mount.
+	StoreFiles bool
+
 	// Cache, if not nil, returns the Cache of the mount's Status.
 	Cache func() any
 
@@ -150,6 +156,13 @@ type LocalFile interface {
 	// Local returns that file, or nil if not all of the content is in one. It stays open
 	// until the LocalFile is closed.
 	Local() *os.File
+}
+
+// StoreFile is an open file, or a handle, of a store whose files are files of this machine.
+type StoreFile interface {
+	// StoreFile returns the store's own file, which the kernel may then read and write in place of calls. It is
+	// nil if the store needs the calls. It stays open until Close.
+	StoreFile() *os.File
 }
 
 // Flusher is a pfs.Handle whose writes need another call to reach the store, when a program closes the

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"io/fs"
+	"os"
 	"sync"
 	"time"
 
@@ -140,30 +141,27 @@ func (s *server) openVersion(ctx context.Context, n *node, name pfs.Path) (pfs.F
 	return f, err
 }
 
-// backing is a local file that the kernel reads in place of requests for a node. All open files of the
-// node use it.
+// backing is a file of this machine that the kernel reads and writes in place of requests for a node. All open files
+// of the node use it.
 type backing struct {
 	id    int32
 	users int
 }
 
-// back lets the kernel read the local file behind o, which is being opened, if it may. The caller holds
-// the lock of the tree.
+// back lets the kernel read and write the file behind o, which is being opened, if it may. The caller holds the
+// lock of the tree.
 //
-// The kernel does not allow a node to be open through its page cache and with a local file at once. A
-// mapping of the local file outlives the open file, unseen by this process, so it would not show
-// changes through the mount: files that the mount can change have no local file.
+// The kernel does not allow a node to be open through its page cache and with another file at once. A
+// mapping of that file outlives the open file, unseen by this process, so it would not show
+// changes through the mount: a file that the mount can change is given to the kernel only if that is the store's own one,
+// which is then used for every open of it.
 func (s *server) back(o *openFile, out *raw.OpenOut) {
 	n := o.node.rare()
-	if s.opts.OpenMode != Passthrough || !o.fixed || s.unbacked.Load() {
-		return
-	}
 	if n.backing == nil {
-		l, ok := o.file.(LocalFile)
-		if !ok || len(n.open) > 0 {
+		if s.opts.OpenMode != Passthrough || s.unbacked.Load() || len(n.open) > 0 {
 			return
 		}
-		f := l.Local()
+		f := s.backingFile(o)
 		if f == nil {
 			return
 		}
@@ -179,8 +177,30 @@ func (s *server) back(o *openFile, out *raw.OpenOut) {
 	n.backing.users++
 	o.backed = true
 	out.BackingID = n.backing.id
-	out.OpenFlags |= raw.FOPEN_PASSTHROUGH
+	out.OpenFlags |= raw.FOPEN_PASSTHROUGH | raw.FOPEN_NOFLUSH
 }
+
+// backingFile returns the file that the kernel may use for o, or nil.
+func (s *server) backingFile(o *openFile) *os.File {
+	if s.storeFiles() {
+		open := any(o.file)
+		if h, ok := o.handle.(*namedHandle); ok {
+			open = h.h
+		}
+		if f, ok := open.(StoreFile); ok {
+			return f.StoreFile()
+		}
+		return nil
+	}
+	if l, ok := o.file.(LocalFile); ok && o.fixed {
+		return l.Local()
+	}
+	return nil
+}
+
+// storeFiles reports whether the kernel may use the files of the store. Where the mount cannot change files, an open file
+// is one version, which only the store can tell from the next.
+func (s *server) storeFiles() bool { return s.opts.StoreFiles && !s.opts.ReadOnly }
 
 // unback ends what back began for o. The caller holds the lock of the tree.
 func (s *server) unback(o *openFile) {
@@ -201,7 +221,7 @@ func (s *server) openMode() string {
 	switch {
 	case s.opts.OpenMode == NoOpen:
 		return NoOpen
-	case s.opts.OpenMode == Passthrough && (s.opts.ReadOnly || s.opts.Protection != nil) && s.connection.UID == 0 && !s.unbacked.Load() &&
+	case s.opts.OpenMode == Passthrough && (s.opts.ReadOnly || s.opts.Protection != nil || s.storeFiles()) && s.connection.UID == 0 && !s.unbacked.Load() &&
 		s.device.settings.Flags64()&raw.CAP_PASSTHROUGH != 0:
 		return Passthrough
 	}

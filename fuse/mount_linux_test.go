@@ -298,6 +298,10 @@ func allBelow(dir string) (any, error) {
 // TestOperations compares the mount with a local directory.
 func TestOperations(t *testing.T) {
 	eachStore(t, func(t *testing.T, fsys pfs.FileSystem) { compareOperations(t, fsys, Options{}) })
+	t.Run("store files", func(t *testing.T) {
+		f, _ := newLocal(t)
+		compareOperations(t, f, storeFiles)
+	})
 }
 
 func compareOperations(t *testing.T, fsys pfs.FileSystem, opts Options) {
@@ -325,8 +329,14 @@ func TestSetuidIsCleared(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("it needs another user")
 	}
+	for _, opts := range []Options{{}, storeFiles} {
+		setuidIsCleared(t, opts)
+	}
+}
+
+func setuidIsCleared(t *testing.T, opts Options) {
 	store, back := newLocal(t)
-	dir := mount(t, store, Options{})
+	dir := mount(t, store, opts)
 	must(t, os.Chmod(filepath.Dir(dir), 0o755))
 	must(t, os.Chmod(back, 0o755))
 	for _, script := range []string{"echo more >> $0", ": > $0", "truncate -s 3 $0", "fallocate -l 5000 $0"} {

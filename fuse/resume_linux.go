@@ -61,12 +61,12 @@ func openRecord(fh uint64, open any) (ints []uint64, strings []string) {
 		if kept := o.kept.Load(); kept != nil {
 			h, ok = kept, true
 		}
-		if ok {
-			return []uint64{fh, o.node.num, openedHandle, uint64(h.flags), h.file.Load(), 0}, []string{h.id, string(h.name)}
-		}
 		backed := uint64(0)
 		if o.backed {
 			backed = 1
+		}
+		if ok {
+			return []uint64{fh, o.node.num, openedHandle, uint64(h.flags), h.file.Load(), backed}, []string{h.id, string(h.name)}
 		}
 		fixed := uint64(0)
 		if o.fixed {
@@ -165,7 +165,7 @@ func (s *server) resumeOpen(ints []uint64, strings []string) error {
 		return errJournal
 	}
 	s.lastFH = max(s.lastFH, ints[0])
-	o := &openFile{node: n, fh: ints[0]}
+	o := &openFile{node: n, fh: ints[0], backed: ints[5] != 0}
 	if old, ok := s.files[o.fh].(*openFile); ok { // since then, it reads through a handle
 		defer s.tree.released(old)
 	}
@@ -174,7 +174,7 @@ func (s *server) resumeOpen(ints []uint64, strings []string) error {
 		s.files[ints[0]] = &openDir{node: n, pages: []page{{}}, loaded: -1}
 		return nil
 	case openedFile:
-		o.fixed, o.version, o.backed = ints[3] != 0, ints[4], ints[5] != 0
+		o.fixed, o.version = ints[3] != 0, ints[4]
 		o.file = &resumedFile{s: s, node: n, version: ints[4]}
 	default:
 		h := &namedHandle{s: s, node: n, id: strings[0], name: pfs.Path(strings[1]), flags: pfs.OpenFlags(ints[3])}

@@ -684,13 +684,20 @@ func TestMemoryOfNodes(t *testing.T) {
 	}
 }
 
-// TestModel does random operations on a mount of memfs and on a local directory.
+// TestModel does random operations on a mount and on a local directory.
 func TestModel(t *testing.T) {
+	t.Run("memfs", func(t *testing.T) { compareRandom(t, memfs.New(memfs.Options{}), Options{}) })
+	t.Run("store files", func(t *testing.T) {
+		f, _ := newLocal(t)
+		compareRandom(t, f, storeFiles)
+	})
+}
+
+func compareRandom(t *testing.T, store pfs.FileSystem, opts Options) {
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)
 	r := rand.New(rand.NewPCG(seed, 0))
-	store := memfs.New(memfs.Options{})
-	dir, local := mount(t, store, Options{}), t.TempDir()
+	dir, local := mount(t, store, opts), t.TempDir()
 	name := func() string {
 		n := ""
 		for range 1 + r.IntN(3) {

@@ -39,14 +39,15 @@ const (
 )
 
 type settings struct {
-	Dir      string        // mount point, or directory of a program
-	Store    string        // a directory, or the URL of a service
-	Cache    string        // a directory; with it the mount is read-only
-	Nobody   bool          // the server has no privileges
-	Patience time.Duration // of the broker
-	Stuck    string        // a file; while it exists, new servers do not answer the broker
-	Trap     bool          // the server waits for itself, in the kernel
-	Seed     uint64
+	Dir        string        // mount point, or directory of a program
+	Store      string        // a directory, or the URL of a service
+	Cache      string        // a directory; with it the mount is read-only
+	StoreFiles bool          // as the option of the mount
+	Nobody     bool          // the server has no privileges
+	Patience   time.Duration // of the broker
+	Stuck      string        // a file; while it exists, new servers do not answer the broker
+	Trap       bool          // the server waits for itself, in the kernel
+	Seed       uint64
 }
 
 func TestMain(m *testing.M) {
@@ -125,6 +126,7 @@ func beServer(s settings) error {
 		return err
 	}
 	opts := fuse.Options{Broker: link, Logger: slog.New(slog.NewTextHandler(os.Stderr, nil)), Squash: !strings.HasPrefix(s.Store, "/"), OpenMode: fuse.Passthrough}
+	opts.StoreFiles = s.StoreFiles
 	if s.Cache != "" {
 		c, err := cachefs.New(fsys, cachefs.Options{Dirs: []string{s.Cache}, Size: 1 << 30, Reserve: 1, Settle: -1})
 		if err != nil {
@@ -504,13 +506,15 @@ func service(t *testing.T, dir string) string {
 // TestKills kills the server again and again while programs read and write.
 func TestKills(t *testing.T) {
 	t.Parallel()
-	for name, of := range map[string]func(t *testing.T, dir string) string{
-		"file": func(_ *testing.T, dir string) string { return dir }, "service": service,
+	for name, of := range map[string]func(t *testing.T, dir string) settings{
+		"file":        func(_ *testing.T, dir string) settings { return settings{Store: dir} },
+		"store files": func(_ *testing.T, dir string) settings { return settings{Store: dir, StoreFiles: true} },
+		"service":     func(t *testing.T, dir string) settings { return settings{Store: service(t, dir)} },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			dir := seed(t)
-			underLoad(t, dir, settings{Store: of(t, dir)}, 5, kill)
+			underLoad(t, dir, of(t, dir), 5, kill)
 		})
 	}
 }
@@ -519,14 +523,14 @@ func TestKills(t *testing.T) {
 func TestManyKills(t *testing.T) {
 	testbed.Long(t)
 	dir := seed(t)
-	underLoad(t, dir, settings{Store: dir}, 200, kill)
+	underLoad(t, dir, settings{Store: dir, StoreFiles: true}, 200, kill)
 }
 
 // TestUpgrade replaces the server by another one while programs read and write.
 func TestUpgrade(t *testing.T) {
 	t.Parallel()
 	dir := seed(t)
-	underLoad(t, dir, settings{Store: dir}, 3, func(t *testing.T, m *mounted) {
+	underLoad(t, dir, settings{Store: dir, StoreFiles: true}, 3, func(t *testing.T, m *mounted) {
 		must(t, m.broker.Process.Signal(syscall.SIGHUP))
 		if line := <-m.said; line != "upgrade: <nil>" {
 			t.Fatal(line)

@@ -118,6 +118,18 @@ func (h *handle) systemFlags() int {
 	return flags
 }
 
+// StoreFile returns the open file for a kernel that reads and writes it itself, or nil if each write must be
+// counted for a quota.
+func (h *handle) StoreFile() *os.File {
+	if len(h.trees) > 0 {
+		return nil
+	}
+	if h.Flags&pfs.OpenWrite != 0 {
+		h.unmark.Do(func() { h.fs.removeMark(h.file) })
+	}
+	return h.file
+}
+
 func (h *handle) Stat(ctx context.Context) (pfs.Info, error) {
 	const op = "localfs.Handle.Stat"
 	if err := h.Check(ctx, op, 0); err != nil {

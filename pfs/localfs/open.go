@@ -42,6 +42,7 @@ func (f *FS) entryInfo(d dir, base string, name pfs.Path, st stat) (info pfs.Inf
 
 // file is a File. It reads one inode, which a Commit or Rename over its name does not change.
 type file struct {
+	fs   *FS
 	name pfs.Path
 	file *os.File
 	from stat // at the open
@@ -62,7 +63,7 @@ func (f *FS) openFile(ctx context.Context, op string, name pfs.Path) (opened *fi
 		if err != nil {
 			return err
 		}
-		opened = &file{name: name, file: h, from: st, info: f.info(name, st)}
+		opened = &file{fs: f, name: name, file: h, from: st, info: f.info(name, st)}
 		if m, ok := f.readMark(h, st); ok {
 			opened.info.Digest = m.Digest
 		}
@@ -106,6 +107,19 @@ func closeFile(op string, name pfs.Path, h *os.File) error {
 		return err
 	}
 	return nil
+}
+
+// StoreFile is that of a handle: a file is read by the kernel only if all who change it may be.
+func (r *file) StoreFile() *os.File {
+	p, _, err := r.fs.parentPlace(r.name)
+	if err != nil {
+		return nil
+	}
+	defer p.dir.Close()
+	if len(p.trees) > 0 {
+		return nil
+	}
+	return r.file
 }
 
 // ReadAt returns Conflict if the file was changed in place since it was opened, because the bytes

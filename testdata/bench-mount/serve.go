@@ -45,6 +45,7 @@ func serve(args []string) error {
 	if err != nil {
 		return err
 	}
+	opts.StoreFiles = *cache == "" && strings.HasPrefix(*store, "file ")
 	if *cache != "" {
 		c, err := cachefs.New(fsys, cachefs.Options{Dirs: []string{*cache}, Size: 16 << 30, Reserve: 1 << 30, Identity: *store, Logger: opts.Logger})
 		if err != nil {

@@ -239,7 +239,9 @@ func (o options) open(ctx context.Context, a *app.App, mountPoint string) (fsys 
 	if !strings.HasPrefix(o.store, "file:") {
 		fsys.FileSystem = repeatReads(fsys.FileSystem)
 	}
-	return o.stacked(fsys, opts, "", mountPoint)
+	fsys, opts, err = o.stacked(fsys, opts, "", mountPoint)
+	opts.StoreFiles = strings.HasPrefix(o.store, "file:") && opts.Cache == nil
+	return fsys, opts, err
 }
 
 // stacked returns store with a cache, and with staging if it is to be changed. user is the account that
