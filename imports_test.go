@@ -52,6 +52,7 @@ var allowed = map[string][]string{
 
 	// Gateways of other protocols. They never import each other.
 	"internal/gateway":             {"pfs", "pfs/auth"},
+	"pfs/webdav":                   {"internal/gateway", "internal/pace", "pfs", "pfs/auth", "pfs/digest", "pfs/internal/fair", "pfs/linkfs", "pfs/wire"},
 	"internal/gateway/gatewaytest": {"internal/gateway", "pfs", "pfs/auth", "pfs/namespace", "pfs/server"},
 
 	// The mount.
@@ -108,7 +109,7 @@ var allowed = map[string][]string{
 	"cmd/paddlectl/jobs":              {"pfs", "pfs/localfs", "pfs/retry", "pfs/transfer", "internal/job", "internal/job/jobhttp", "internal/job/local", "internal/job/output", "internal/job/submit", "cmd/internal/cliargs", "cmd/internal/cliio", "cmd/internal/strictyaml", "cmd/internal/app", "cmd/paddlectl/localjobs"},
 	"cmd/paddlectl/localjobs":         {"pfs", "internal/job", "internal/job/local", "cmd/internal/cliargs", "cmd/internal/cliio", "cmd/internal/app"},
 	"cmd/paddlectl/recordio":          {"pfs", "pfs/dataset/recordfile", "pfs/transfer", "recordio", "split", "cmd/internal/cliargs", "cmd/internal/cliio", "cmd/internal/app", "cmd/paddlectl/internal/datafile"},
-	"cmd/pfsd": {"pfs", "pfs/auth", "pfs/namespace", "pfs/server", "pfs/wire", "internal/gateway", "internal/job", "internal/job/jobhttp", "internal/job/kubernetes", "internal/job/output",
+	"cmd/pfsd": {"pfs", "pfs/auth", "pfs/namespace", "pfs/server", "pfs/webdav", "pfs/wire", "internal/gateway", "internal/job", "internal/job/jobhttp", "internal/job/kubernetes", "internal/job/output",
 		"cmd/internal/backends", "cmd/internal/cliargs", "cmd/internal/cliio", "cmd/internal/strictyaml"},
 }
 
@@ -125,6 +126,7 @@ var modules = map[string][]string{
 	"golang.org/x/sys":                 {"cmd/internal/mounting", "fuse", "internal/job/launch", "internal/job/local", "pfs/auth", "pfs/cachefs", "pfs/localfs"},
 	"github.com/zeebo/blake3":          {"pfs/digest"},
 	"github.com/zeebo/xxh3":            {"pfs/dataset", "pfs/digest", "pfs/wire"},
+	"golang.org/x/net":                 {"pfs/webdav"},
 	"golang.org/x/sync":                {"pfs/auth", "pfs/cephfs", "pfs/server", "pfs/transfer"},
 	"golang.org/x/time":                {"pfs/transfer"},
 	"github.com/bmatcuk/doublestar/v4": {"pfs/transfer"},

@@ -7,6 +7,7 @@ import (
 
 	"github.com/paddlecloud/pfs/internal/gateway"
 	"github.com/paddlecloud/pfs/pfs/auth"
+	"github.com/paddlecloud/pfs/pfs/webdav"
 )
 
 // sessions returns what begins the sessions of users who come through a protocol.
@@ -22,7 +23,9 @@ func (s *service) sessions(protocol string) gateway.Open {
 
 // gatewayHandlers returns the gateways at the address of the service, by the directory of their URLs.
 func (s *service) gatewayHandlers() map[string]http.Handler {
-	return map[string]http.Handler{}
+	return map[string]http.Handler{
+		"/dav": webdav.New(webdav.Config{Prefix: "/dav", Auth: s.auth, Open: s.sessions("webdav")}),
+	}
 }
 
 // routed passes requests to the handler whose directory they are in, and all others to rest. Unlike http.ServeMux it

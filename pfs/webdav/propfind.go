@@ -1,0 +1,170 @@
+package webdav
+
+import (
+	"bytes"
+	"context"
+	"encoding/xml"
+	"errors"
+	"io"
+	"net/http"
+
+	"github.com/paddlecloud/pfs/internal/pace"
+	"github.com/paddlecloud/pfs/pfs"
+)
+
+// pageEntries is the number of entries of a directory that are listed, and written, at a time.
+const pageEntries = 512
+
+// maxProps bounds the properties that a request names.
+const maxProps = 64
+
+// propfindRequest is the body of a PROPFIND.
+type propfindRequest struct {
+	XMLName  xml.Name  `xml:"DAV: propfind"`
+	Allprop  *struct{} `xml:"DAV: allprop"`
+	Propname *struct{} `xml:"DAV: propname"`
+	Prop     names     `xml:"DAV: prop"`
+	Include  names     `xml:"DAV: include"`
+}
+
+// names are the names of the elements in an element.
+type names []xml.Name
+
+// UnmarshalXML reads the names.
+func (n *names) UnmarshalXML(d *xml.Decoder, start xml.StartElement) error {
+	for {
+		token, err := d.Token()
+		if err != nil {
+			return err
+		}
+		switch t := token.(type) {
+		case xml.StartElement:
+			if *n = append(*n, t.Name); len(*n) > maxProps {
+				return pfs.Errorf("webdav.propfind", "", pfs.Invalid, "the request names more than %d properties", maxProps)
+			}
+			if err := d.Skip(); err != nil {
+				return err
+			}
+		case xml.EndElement:
+			return nil
+		}
+	}
+}
+
+// readPropfind reads the body. No body asks for all properties.
+func (q *request) readPropfind(w http.ResponseWriter) (p propfindRequest, err error) {
+	b, err := io.ReadAll(http.MaxBytesReader(w, newBody(w, q.Request), maxXML))
+	if large := new(http.MaxBytesError); errors.As(err, &large) {
+		return p, &statusError{http.StatusRequestEntityTooLarge, pfs.Errorf("webdav.propfind", q.name, pfs.Invalid, "a body of more than %d bytes", maxXML)}
+	}
+	if err != nil {
+		return p, pfs.Errorf("webdav.propfind", q.name, pfs.Unavailable, "the request broke off: %w", err)
+	}
+	if len(bytes.TrimSpace(b)) == 0 {
+		p.Allprop = new(struct{})
+		return p, nil
+	}
+	if err = xml.Unmarshal(b, &p); err == nil && p.Allprop == nil && p.Propname == nil && len(p.Prop) == 0 {
+		err = errors.New("it asks for no properties")
+	}
+	if err != nil {
+		return p, pfs.Errorf("webdav.propfind", q.name, pfs.Invalid, "the body is not a propfind: %w", err)
+	}
+	return p, nil
+}
+
+// propfind serves a PROPFIND: of one file or directory, or of a directory and its entries.
+func (q *request) propfind(w http.ResponseWriter) error {
+	depth := q.Header.Get("Depth")
+	if depth != "0" && depth != "1" {
+		w.Header().Set("Content-Type", xmlType)
+		w.WriteHeader(http.StatusForbidden)
+		_, _ = io.WriteString(w, xml.Header+`<D:error xmlns:D="DAV:"><D:propfind-finite-depth/></D:error>`)
+		return nil
+	}
+	asked, err := q.readPropfind(w)
+	if err != nil {
+		return err
+	}
+	info, err := q.stat(q.name)
+	if err != nil {
+		return err
+	}
+	p := &properties{asked: asked}
+	if info.IsDir() && asked.wants(quotaAvailable, quotaUsed) {
+		if p.quota, err = q.quota(); err != nil {
+			return err
+		}
+	}
+	var page pfs.Page
+	if depth == "1" && info.IsDir() {
+		if page, err = q.page(q.name, ""); err != nil { // before the answer begins, so that it can be an error
+			return err
+		}
+	}
+	w.Header().Set("Content-Type", xmlType)
+	w.WriteHeader(http.StatusMultiStatus)
+	p.out.WriteString(xml.Header + `<D:multistatus xmlns:D="DAV:">`)
+	p.response(q.h.url(q.name), info)
+	for err == nil {
+		if err = q.render(p, page.Entries); err == nil {
+			err = p.flush(w)
+		}
+		if page.Next == "" || err != nil {
+			break
+		}
+		page, err = q.page(q.name, page.Next)
+	}
+	p.out.WriteString("</D:multistatus>\n")
+	if err == nil {
+		err = p.flush(w)
+	}
+	if err != nil {
+		panic(http.ErrAbortHandler) // a listing must not look whole
+	}
+	return nil
+}
+
+const xmlType = "application/xml; charset=utf-8"
+
+// page lists a page of a directory.
+func (q *request) page(dir pfs.Path, token string) (page pfs.Page, err error) {
+	err = q.do("list", func(ctx context.Context, fsys pfs.FileSystem) error {
+		page, err = fsys.List(ctx, dir, pfs.ListOptions{Token: token, Limit: pageEntries})
+		return err
+	})
+	return page, err
+}
+
+// render writes the entries of a page. A link is described as what it leads to.
+func (q *request) render(p *properties, entries []pfs.Info) error {
+	for i, e := range entries {
+		if !e.IsLink() {
+			continue
+		}
+		info, err := q.stat(q.name.Join(e.Name))
+		if err == nil {
+			info.Name = e.Name
+		} else {
+			info = pfs.Info{}
+		}
+		entries[i] = info
+	}
+	return q.do("render", func(ctx context.Context, _ pfs.FileSystem) error {
+		return pfs.InTurn(ctx, func() error {
+			for _, e := range entries {
+				if e.Name != "" {
+					p.response(q.h.url(q.name.Join(e.Name)), e)
+				}
+			}
+			return nil
+		})
+	})
+}
+
+// flush sends what was written.
+func (p *properties) flush(w http.ResponseWriter) error {
+	pace.OfAnswer(w, int64(p.out.Len())).Next()
+	_, err := p.out.WriteTo(w)
+	return err
+}
