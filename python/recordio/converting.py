@@ -7,8 +7,7 @@ import io
 import json
 import os
 import pickle
-import tempfile
-from typing import Any, Callable, Iterable, Iterator
+from typing import Any, Callable, Iterable
 
 import blake3
 import msgpack  # type: ignore[import-untyped]
@@ -16,6 +15,8 @@ import numpy as np
 
 from . import manifest
 from .chunks import COMPRESSORS
+from .staging import Staged
+from .storage import storage_of
 from .writing import CHUNK_SIZE, writer
 
 _LEAF = 4 << 20  # of the digest of a file
@@ -37,7 +38,8 @@ def convert(
 
     reader is iterable, or a function that returns an iterable. payload is "pickle" (protocol 2),
     "msgpack", "json" or "raw" (samples are bytes). All files appear at the end, the manifest last. A
-    dataset of that name must not exist. output_path may be one of fsspec, such as pfs://.
+    dataset of that name must not exist. output_path may be one of fsspec. On pfs:// the bytes go to the
+    service as they come, and a process that is killed leaves no file.
     """
     if line_count < 1:
         raise ValueError("line_count=%d: at least 1" % line_count)
@@ -48,69 +50,111 @@ def convert(
     if not name_prefix or "/" in name_prefix:
         raise ValueError("name_prefix=%r: the beginning of file names" % name_prefix)
     target = os.fspath(output_path).rstrip("/")
-    publish = _Remote(target) if "://" in target else _Local(target)
     name = manifest.file_name(name_prefix)
-    if publish.exists(name):
+    _make(target)
+    storage = storage_of(target)
+    if name in storage.names(target):
         raise FileExistsError("%s/%s: the dataset exists: remove it first" % (target, name))
-    with publish.staging() as staging:
+    staged: list[Staged] = []
+    try:
         samples = reader() if callable(reader) else reader
-        shards = list(_shards(staging, samples, line_count, name_prefix, payload, compressor))
+        shards = _shards(target, samples, line_count, name_prefix, payload, compressor, staged)
+        present = set(storage.names(target))
         for s in shards:
-            if publish.exists(s["name"]):
+            if s["name"] in present:
                 raise FileExistsError("%s/%s: the file exists, and is of no dataset: remove it first" % (target, s["name"]))
-        with open(os.path.join(staging, name), "w", encoding="utf-8", newline="\n") as f:
-            f.write(_manifest(name_prefix, payload, compressor, line_count, shards))
-        for shard in [*(s["name"] for s in shards), name]:
-            publish.move(os.path.join(staging, shard), shard)
+        staged.append(Staged("%s/%s" % (target, name), exclusive=True))
+        staged[-1].write(_manifest(name_prefix, payload, compressor, line_count, shards).encode("utf-8"))
+        staged[-1].finish()
+        for file in staged:
+            file.publish()
+    except BaseException:
+        _discard(staged)
+        raise
     return ["%s/%s" % (target, s["name"]) for s in shards]
 
 
-def _shards(directory: str, samples: Iterable[Any], line_count: int, prefix: str, payload: str, compressor: str) -> Iterator[dict[str, Any]]:
+def _make(directory: str) -> None:
+    if "://" in directory:
+        from fsspec.core import url_to_fs  # type: ignore[import-untyped]
+
+        fs, path = url_to_fs(directory)
+        fs.makedirs(path, exist_ok=True)
+    else:
+        os.makedirs(directory, exist_ok=True)
+
+
+def _discard(staged: list[Staged]) -> None:
+    for file in staged:
+        try:
+            file.discard()
+        except OSError:  # a service that is gone: it removes abandoned uploads
+            return
+
+
+def _shards(
+    directory: str, samples: Iterable[Any], line_count: int, prefix: str, payload: str, compressor: str, staged: list[Staged]
+) -> list[dict[str, Any]]:
     encode = _ENCODERS[payload]
-    number, out = 0, None
-    try:
-        for i, sample in enumerate(samples):
-            out = out or writer(_shard(directory, prefix, number), compressor, CHUNK_SIZE)
-            try:
-                out.write(encode(sample))
-            except (TypeError, ValueError, OverflowError, pickle.PicklingError) as e:
-                raise type(e)("sample %d: %s" % (i, e)) from e
-            if i >= line_count and i % line_count == 0:
-                out.close()
-                yield _described(out)
-                number, out = number + 1, None
-        out = out or writer(_shard(directory, prefix, number), compressor, CHUNK_SIZE)
-        out.close()
-        yield _described(out)
-    except BaseException:
-        if out is not None:
-            out.discard()
-        raise
+    shards: list[dict[str, Any]] = []
+
+    def begin() -> _Shard:
+        if len(shards) > 99999:
+            raise ValueError("more than 100000 shards: a larger line_count is needed")
+        return _Shard("%s/%s-%05d" % (directory, prefix, len(shards)), compressor, staged)
+
+    out: _Shard | None = begin()
+    for i, sample in enumerate(samples):
+        out = out or begin()
+        try:
+            out.write(encode(sample))
+        except (TypeError, ValueError, OverflowError, pickle.PicklingError) as e:
+            raise type(e)("sample %d: %s" % (i, e)) from e
+        if i >= line_count and i % line_count == 0:
+            shards.append(out.described())
+            out = None
+    shards.append((out or begin()).described())
+    return shards
 
 
-def _shard(directory: str, prefix: str, number: int) -> str:
-    if number > 99999:
-        raise ValueError("more than 100000 shards: a larger line_count is needed")
-    return os.path.join(directory, "%s-%05d" % (prefix, number))
+class _Shard(writer):
+    """A shard, which is published with the others, and the tree digest of the Go package pfs/digest."""
 
+    def __init__(self, path: str, compressor: str, staged: list[Staged]) -> None:
+        super().__init__(path, compressor, CHUNK_SIZE)
+        staged.append(self._out)
+        self._leaf, self._leaves = blake3.blake3(), b""
 
-def _described(out: writer) -> dict[str, Any]:
-    return {
-        "name": os.path.basename(out.path),
-        "records": out.records,
-        "record_bytes": out.record_bytes,
-        "bytes": out.bytes,
-        "digest": "blake3:" + _digest(out.path),
-    }
+    def _staged(self) -> Staged:
+        return Staged(self.path, exclusive=True)
 
+    def _store(self, data: bytes) -> None:
+        super()._store(data)
+        rest = memoryview(data)
+        while len(rest):
+            size = _LEAF - (self.bytes - len(rest)) % _LEAF
+            self._leaf.update(rest[:size])
+            rest = rest[size:]
+            if (self.bytes - len(rest)) % _LEAF == 0:
+                self._end_leaf()
 
-def _digest(path: str) -> str:
-    """The tree digest of the Go package pfs/digest."""
-    whole = blake3.blake3(os.path.getsize(path).to_bytes(8, "big"))
-    with open(path, "rb") as f:
-        while leaf := f.read(_LEAF):
-            whole.update(blake3.blake3(leaf).digest())
-    return whole.hexdigest()
+    def _end_leaf(self) -> None:
+        self._leaves += self._leaf.digest()
+        self._leaf = blake3.blake3()
+
+    def described(self) -> dict[str, Any]:
+        """Finishes the shard, and returns what the manifest says of it."""
+        self._finish()
+        if self.bytes % _LEAF:
+            self._end_leaf()
+        whole = blake3.blake3(self.bytes.to_bytes(8, "big") + self._leaves)
+        return {
+            "name": self.path.rsplit("/", 1)[-1],
+            "records": self.records,
+            "record_bytes": self.record_bytes,
+            "bytes": self.bytes,
+            "digest": "blake3:" + whole.hexdigest(),
+        }
 
 
 def _manifest(name: str, payload: str, compressor: str, line_count: int, shards: list[dict[str, Any]]) -> str:
@@ -202,39 +246,3 @@ _ENCODERS: dict[str, Callable[[Any], bytes]] = {
     "json": _json,
     "raw": _raw,
 }
-
-
-# --- where files go
-
-
-class _Local:
-    def __init__(self, target: str) -> None:
-        self.target = target
-
-    def exists(self, name: str) -> bool:
-        return os.path.exists(os.path.join(self.target, name))
-
-    def staging(self) -> tempfile.TemporaryDirectory[str]:
-        os.makedirs(self.target, exist_ok=True)
-        return tempfile.TemporaryDirectory(prefix=".convert.", dir=self.target)
-
-    def move(self, path: str, name: str) -> None:
-        os.replace(path, os.path.join(self.target, name))
-
-
-class _Remote:
-    def __init__(self, target: str) -> None:
-        from fsspec.core import url_to_fs  # type: ignore[import-untyped]
-
-        self.fs, self.target = url_to_fs(target)
-
-    def exists(self, name: str) -> bool:
-        return bool(self.fs.exists("%s/%s" % (self.target, name)))
-
-    def staging(self) -> tempfile.TemporaryDirectory[str]:
-        self.fs.makedirs(self.target, exist_ok=True)
-        return tempfile.TemporaryDirectory(prefix="recordio.")
-
-    def move(self, path: str, name: str) -> None:
-        self.fs.put_file(path, "%s/%s" % (self.target, name))
-        os.remove(path)

@@ -6,7 +6,6 @@ from __future__ import annotations
 import gzip
 import os
 import struct
-import tempfile
 import zlib
 from types import TracebackType
 from typing import Any
@@ -16,6 +15,7 @@ import xxhash
 
 from .chunks import COMPRESSORS, GZIP, HEADER, NONE, SNAPPY
 from .codecs import STREAM, masked_crc32c
+from .staging import Staged
 
 CHUNK_SIZE = 32 << 20
 _LENGTH = struct.Struct("<I")
@@ -57,8 +57,8 @@ class writer:  # noqa: N801 (the name of the reader is reader)
             w.write(b"record")
 
     compressor is "none", "snappy", "gzip" or "zstd". A chunk has at most chunk_size bytes of records. If
-    the with block raises, or discard is called, there is no file. path may be one of fsspec, such as
-    pfs://: the file is then collected in a temporary file and put there at the end.
+    the with block raises, or discard is called, there is no file. path may be one of fsspec. On pfs:// the
+    bytes go to the service as they come, and a process that is killed leaves no file.
     """
 
     def __init__(self, path: str | os.PathLike[str], compressor: str = "snappy", chunk_size: int = CHUNK_SIZE) -> None:
@@ -72,16 +72,16 @@ class writer:  # noqa: N801 (the name of the reader is reader)
         self._parts: list[bytes] = []
         self._count = self._size = 0  # of the chunk
         self._most = min(max(chunk_size, 1 << 20), 1 << 27)
-        self._remote = "://" in self.path
-        directory = None if self._remote else os.path.dirname(self.path) or "."
-        descriptor, self._temporary = tempfile.mkstemp(".tmp", ".recordio.", directory)
-        self._file = os.fdopen(descriptor, "wb")
+        self._out, self._closed = self._staged(), False
+
+    def _staged(self) -> Staged:
+        return Staged(self.path)
 
     def write(self, record: bytes | bytearray | memoryview) -> None:
         """Adds a record."""
         if not isinstance(record, (bytes, bytearray, memoryview)):
             raise TypeError("%s: a record is bytes, not %s" % (self.path, type(record).__name__))
-        if self._file.closed:
+        if self._closed:
             raise ValueError("%s: the writer is closed" % self.path)
         data = bytes(record)
         size = len(data)
@@ -101,40 +101,33 @@ class writer:  # noqa: N801 (the name of the reader is reader)
             return
         stored = compress(self._compressor, b"".join(self._parts))
         head = HEADER.pack(0x01020304, zlib.crc32(stored), self._compressor, len(stored), self._count)
-        self._file.write(head + stored)
-        self.bytes += len(head) + len(stored)
+        self._store(head + stored)
         self._parts, self._count, self._size = [], 0, 0
+
+    def _store(self, data: bytes) -> None:
+        self._out.write(data)
+        self.bytes += len(data)
 
     def close(self) -> None:
         """Completes the file. A second call does nothing."""
-        if self._file.closed:
+        if self._closed:
             return
         try:
-            self._flush()
-            self._file.flush()
-            os.fsync(self._file.fileno())
-            self._file.close()
-            self._publish()
+            self._finish()
+            self._out.publish()
         except BaseException:
             self.discard()
             raise
 
-    def _publish(self) -> None:
-        if self._remote:
-            from fsspec.core import url_to_fs  # type: ignore[import-untyped]
-
-            fs, path = url_to_fs(self.path)
-            fs.put_file(self._temporary, path)
-            os.remove(self._temporary)
-        else:
-            os.chmod(self._temporary, 0o666 & ~_umask())
-            os.replace(self._temporary, self.path)
+    def _finish(self) -> None:
+        self._closed = True
+        self._flush()
+        self._out.finish()
 
     def discard(self) -> None:
         """Removes what was written."""
-        self._file.close()
-        if os.path.exists(self._temporary):
-            os.remove(self._temporary)
+        self._closed = True
+        self._out.discard()
 
     def __enter__(self) -> writer:
         return self
@@ -144,9 +137,3 @@ class writer:  # noqa: N801 (the name of the reader is reader)
             self.close()
         else:
             self.discard()
-
-
-def _umask() -> int:
-    mask = os.umask(0o077)
-    os.umask(mask)
-    return mask

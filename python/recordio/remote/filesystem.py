@@ -525,6 +525,7 @@ class Upload:
 
     async def commit(self, mode: int) -> None:
         await self._service.commit(self._name, self._id, self._leaves, self._size, mode, self._exclusive)
+        self.begun = False
 
     async def discard(self) -> None:
         if self.begun:
@@ -536,7 +537,7 @@ class PfsFile(AbstractBufferedFile):  # type: ignore[misc]
 
     DEFAULT_BLOCK_SIZE = CHUNK
 
-    def __init__(self, fs: PfsFileSystem, path: str, mode: str, block_size: int, **kwargs: Any):
+    def __init__(self, fs: PfsFileSystem, path: str, mode: str, block_size: int = CHUNK, **kwargs: Any):
         super().__init__(fs, path, mode, block_size=block_size, **kwargs)
         if mode == "rb":
             if self.details["type"] == "directory":
@@ -556,7 +557,7 @@ class PfsFile(AbstractBufferedFile):  # type: ignore[misc]
 
     def _upload_chunk(self, final: bool = False) -> bool:
         data = self._rest + self.buffer.getvalue()
-        if final and not self._upload.begun and len(data) <= CHUNK:
+        if final and self.autocommit and not self._upload.begun and len(data) <= CHUNK:
             self._small = data
         else:
             sync(self.fs.loop, self._send, data, final)
@@ -585,7 +586,8 @@ class PfsFile(AbstractBufferedFile):  # type: ignore[misc]
             await self.fs._pipe_file(self.path, self._small, mode="create" if self.mode == "xb" else "overwrite")
 
     def discard(self) -> None:
-        """Gives up what was written."""
+        """Gives up what was written. Half a file gets no name."""
+        self.closed = True
         sync(self.fs.loop, self._discard)
 
     @_raises
@@ -596,7 +598,6 @@ class PfsFile(AbstractBufferedFile):  # type: ignore[misc]
         if kind is None or self.mode == "rb":
             self.close()
             return
-        self.closed = True  # half a file gets no name
         self.discard()
 
 
