@@ -3,6 +3,7 @@ package python_test
 import (
 	"bufio"
 	"bytes"
+	"fmt"
 	"io"
 	"os"
 	"os/exec"
@@ -12,6 +13,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/paddlecloud/pfs/internal/relay"
 )
 
 // service is a running pfsd.
@@ -50,6 +53,21 @@ func (s *service) start(t *testing.T) {
 func (s *service) stop() {
 	_ = s.cmd.Process.Signal(syscall.SIGTERM)
 	_ = s.cmd.Wait()
+}
+
+// distant returns the path of a configuration like that, of a service whose answers take the delay in each direction.
+func (s *service) distant(t *testing.T, config string, delay time.Duration) string {
+	t.Helper()
+	address := relay.Distant(t, func() string { return s.listen }, delay).Address()
+	text, err := os.ReadFile(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "config")
+	if err := os.WriteFile(path, []byte(strings.Replace(string(text), s.listen, address, 1)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
 }
 
 // newService starts a pfsd with the account alice, and returns the path of her configuration.
@@ -115,4 +133,68 @@ func TestRestarts(t *testing.T) {
 		_ = s.cmd.Wait()
 		s.start(t)
 	}
+}
+
+// TestBatches compares batches of random records with one range request a record, at a service 5 ms away.
+func TestBatches(t *testing.T) {
+	open(t, ".")
+	s, near := newService(t)
+	far := s.distant(t, near, 2500*time.Microsecond)
+	out := program(t, []string{"PADDLE_CONFIG=" + near, "FAR_CONFIG=" + far}, "service_tests/batches.py")
+	t.Log(strings.TrimSpace(out))
+}
+
+// TestServiceAway kills the service while a program reads from it. The program waits, and then gets a clear error;
+// when the service is back, it reads on.
+func TestServiceAway(t *testing.T) {
+	open(t, ".")
+	s, config := newService(t)
+	cmd := exec.Command(venv(t, "test"), "service_tests/away.py")
+	cmd.Env = append(os.Environ(), "PADDLE_CONFIG="+config, "PYTHONPATH=.", "PYTHONDONTWRITEBYTECODE=1")
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	lines := bufio.NewScanner(out)
+	next := func(want string) {
+		t.Helper()
+		if !lines.Scan() || lines.Text() != want {
+			_ = cmd.Wait()
+			t.Fatalf("%q instead of %q\n%s", lines.Text(), want, stderr.String())
+		}
+	}
+	next("reading")
+	_ = s.cmd.Process.Kill()
+	_ = s.cmd.Wait()
+	fmt.Fprintln(in, "killed")
+	next("gone")
+	s.start(t)
+	fmt.Fprintln(in, "started")
+	next("read")
+	if err := cmd.Wait(); err != nil {
+		t.Fatalf("%v\n%s", err, stderr.String())
+	}
+}
+
+// program runs a Python program of this directory, and returns its output.
+func program(t *testing.T, env []string, path string, args ...string) string {
+	t.Helper()
+	cmd := exec.Command(venv(t, "test"), append([]string{path}, args...)...)
+	cmd.Env = append(os.Environ(), append(env, "PYTHONPATH=.", "PYTHONDONTWRITEBYTECODE=1")...)
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("%s: %v\n%s%s", path, err, out, stderr.String())
+	}
+	return string(out)
 }

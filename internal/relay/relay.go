@@ -1,12 +1,15 @@
-// Package relay is a TCP proxy for tests: it stands between two programs and corrupts or cuts their
+// Package relay is a TCP proxy for tests: it stands between two programs and corrupts, cuts or delays their
 // connections.
 package relay
 
 import (
+	"bytes"
+	"io"
 	"net"
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 )
 
 // Spoil is called with the bytes of one direction of connection number conn (from 1), in order. It
@@ -18,18 +21,30 @@ type Relay struct {
 	listener net.Listener
 	target   func() string
 	spoil    Spoil
+	delay    time.Duration
 	conns    atomic.Int64
 }
 
 // New returns a Relay that forwards each connection to the address that target returns.
 func New(t testing.TB, target func() string, spoil Spoil) *Relay {
 	t.Helper()
+	return start(t, &Relay{target: target, spoil: spoil})
+}
+
+// Distant returns a Relay that forwards bytes after a delay, in each direction, and does not limit their rate.
+func Distant(t testing.TB, target func() string, delay time.Duration) *Relay {
+	t.Helper()
+	return start(t, &Relay{target: target, spoil: func(int, []byte) bool { return true }, delay: delay})
+}
+
+func start(t testing.TB, r *Relay) *Relay {
+	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { l.Close() })
-	r := &Relay{listener: l, target: target, spoil: spoil}
+	r.listener = l
 	go r.accept()
 	return r
 }
@@ -64,13 +79,19 @@ func (r *Relay) serve(c net.Conn) {
 		ways.Go(func() {
 			defer c.Close()
 			defer s.Close()
-			r.pass(n, way[0], way[1])
+			to := io.Writer(way[0])
+			if r.delay > 0 {
+				later := newLater(way[0], r.delay)
+				defer later.close()
+				to = later
+			}
+			r.pass(n, to, way[1])
 		})
 	}
 	ways.Wait()
 }
 
-func (r *Relay) pass(conn int, to, from net.Conn) {
+func (r *Relay) pass(conn int, to io.Writer, from net.Conn) {
 	buf := make([]byte, 32<<10)
 	for {
 		n, err := from.Read(buf)
@@ -86,4 +107,44 @@ func (r *Relay) pass(conn int, to, from net.Conn) {
 			return
 		}
 	}
+}
+
+// later writes what it gets after a delay.
+type later struct {
+	parts chan part
+	delay time.Duration
+	ended chan struct{}
+}
+
+type part struct {
+	due  time.Time
+	data []byte
+}
+
+func newLater(to io.Writer, delay time.Duration) *later {
+	l := &later{parts: make(chan part, 4096), delay: delay, ended: make(chan struct{})}
+	go func() {
+		defer close(l.ended)
+		failed := false
+		for p := range l.parts {
+			if failed {
+				continue
+			}
+			time.Sleep(time.Until(p.due))
+			_, err := to.Write(p.data)
+			failed = err != nil
+		}
+	}()
+	return l
+}
+
+func (l *later) Write(p []byte) (int, error) {
+	l.parts <- part{time.Now().Add(l.delay), bytes.Clone(p)}
+	return len(p), nil
+}
+
+// close waits until everything is written.
+func (l *later) close() {
+	close(l.parts)
+	<-l.ended
 }

@@ -2,11 +2,15 @@ import json
 import multiprocessing
 import os
 import pickle
-from typing import Any
+from pathlib import Path
+from typing import Any, Callable, Iterator
+from unittest import mock
 
 import numpy as np
 
 import recordio
+from recordio import streaming
+from recordio.storage import Local
 
 from .files import WRITTEN, InDirectory, chunk, ids, needs_written
 
@@ -15,6 +19,55 @@ COUNTS = [[3, 0, 2], [4], [], [1, 1, 1]]  # a chunk without records, and a shard
 
 def picked(dataset: Any, queue: Any) -> None:
     queue.put(ids(dataset[[11, 0, 5, 5]]))
+
+
+def write_numbers(directory: Path, first: int) -> None:
+    """Replaces a dataset of 1,400 numbers in 70 files, more than stay open."""
+    shards = []
+    for i in range(70):
+        name, at = "t-%05d-of-00070" % i, first + 20 * i
+        data = b"".join(chunk([b"%08d" % k for k in range(k, k + 10)]) for k in (at, at + 10))
+        new = directory / "new"
+        new.write_bytes(data)
+        os.utime(new, ns=(0, 10**18 + first * 10**9))
+        os.replace(new, directory / name)
+        shards.append({"name": name, "records": 20, "record_bytes": 160, "bytes": len(data), "digest": ""})
+    m = {"format": "paddle-dataset", "version": 1, "name": "t", "records": 1400, "payload": "raw", "shards": shards}
+    (directory / ".t.manifest").write_text(json.dumps(m))
+
+
+def at_random(directory: Path) -> Iterator[int]:
+    ds = recordio.Dataset(directory, cache_bytes=0)
+    for i in np.random.default_rng(1).permutation(1400):
+        yield int(ds[i])
+
+
+def in_batches(directory: Path) -> Iterator[int]:
+    ds = recordio.Dataset(directory, cache_bytes=0)
+    for batch in np.random.default_rng(1).permutation(1400).reshape(14, 100):
+        yield from map(int, ds[batch])
+
+
+def in_workers(directory: Path) -> Iterator[int]:
+    """Each process has a copy of the dataset, which may begin to read later."""
+    ds = recordio.Dataset(directory)
+    yield int(ds[0])
+    yield from (int(r) for r in pickle.loads(pickle.dumps(ds))[1:])
+
+
+def as_stream(shuffle: str) -> Callable[[Path], Iterator[int]]:
+    return lambda directory: map(int, recordio.stream(directory, shuffle=shuffle, cache_bytes=0))
+
+
+READERS: dict[str, Callable[[Path], Iterator[int]]] = {
+    "random": at_random,
+    "batches": in_batches,
+    "workers": in_workers,
+    "stream": as_stream("none"),
+    "global": as_stream("global"),
+    "block": as_stream("block:5"),
+    "plain": lambda directory: map(int, recordio.recordio_reader(str(directory), 1, 0)()),
+}
 
 
 class Dataset(InDirectory):
@@ -152,10 +205,50 @@ class Dataset(InDirectory):
             read = iter(recordio.stream(directory, decode="raw"))
             path.write_bytes(change)
             if change[1] != b"x"[0]:  # records at random are found without the headers of chunks
-                with self.assertRaisesRegex(recordio.RecordIOError, "t-00000-of-00001"):
+                with self.assertRaisesRegex((recordio.ChangedError, recordio.RecordIOError), "t-00000-of-00001"):
                     opened[0], opened[5]
-            with self.assertRaisesRegex(recordio.RecordIOError, "t-00000-of-00001"):
+            with self.assertRaisesRegex((recordio.ChangedError, recordio.RecordIOError), "t-00000-of-00001"):
                 list(read)
+
+    def test_replaced(self) -> None:
+        """A dataset that is replaced, by one with the same names, sizes and numbers, while it is read raises ChangedError.
+        No reader returns records of both."""
+        for name, read in READERS.items():
+            with self.subTest(name), mock.patch.object(streaming, "_GROUP_RECORDS", 16):
+                directory = self.dir / name
+                directory.mkdir()
+                write_numbers(directory, 0)
+                records = read(directory)
+                got = [next(records)]
+                write_numbers(directory, 1400)
+                with self.assertRaisesRegex(recordio.ChangedError, "t-000.*-of-00070"):
+                    got += records
+                self.assertLess(max(got), 1400)
+                for index in directory.glob(".*.idx"):
+                    index.unlink()
+                self.assertEqual(sorted(read(directory)), list(range(1400, 2800)))
+
+    def test_removed(self) -> None:
+        directory = self.dataset([[3], [3]])
+        ds = recordio.Dataset(directory)
+        for path in directory.iterdir():
+            path.unlink()
+        with self.assertRaisesRegex(recordio.ChangedError, "t-00001-of-00002"):
+            ds[4]
+
+    def test_replaced_while_it_is_opened(self) -> None:
+        """The files are those of the manifest."""
+        directory = self.dataset([[3], [3]])
+        manifest = directory / ".t.manifest"
+        for change in (lambda: manifest.write_text(manifest.read_text() + " "), manifest.unlink):
+            sizes = Local.sizes
+
+            def replaced(storage: Local, paths: Any, change: Any = change, sizes: Any = sizes) -> Any:
+                change()
+                return sizes(storage, paths)
+
+            with mock.patch.object(Local, "sizes", replaced), self.assertRaisesRegex(recordio.ChangedError, ".t.manifest"):
+                recordio.Dataset(directory)
 
     def test_stale_index(self) -> None:
         """An index of another file is not used."""

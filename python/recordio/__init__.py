@@ -20,18 +20,20 @@ raises PickleError, and nothing is called.
 
 Damage raises RecordIOError. Missing files of a set, according to its manifest or to names such as
 train-00003-of-00010, raise ValueError. on_damage="skip" and "salvage" read the rest of damaged files,
-and a DamageWarning names what is left out.
+and a DamageWarning names what is left out. Files that are changed or replaced while they are read raise
+ChangedError.
 """
 
 from __future__ import absolute_import
 
 import importlib
 
-from .errors import DamageWarning, PickleError, RecordIOError
+from .errors import ChangedError, DamageWarning, PickleError, RecordIOError
 from .reading import reader
 from .trainers import cluster_files_reader, recordio_reader
 
 __all__ = [
+    "ChangedError",
     "DamageWarning",
     "PickleError",
     "RecordIOError",

@@ -1,5 +1,6 @@
 from .converting import convert as convert
 from .dataset import Dataset as Dataset
+from .errors import ChangedError as ChangedError
 from .errors import DamageWarning as DamageWarning
 from .errors import PickleError as PickleError
 from .errors import RecordIOError as RecordIOError

@@ -409,6 +409,9 @@ class Repaired:
         self.indexes = {index.name_of(path) for path in self.parts}
         self.isdir, self.names, self.glob, self.sizes = base.isdir, base.names, base.glob, base.sizes
 
+    def write(self, path: str, data: bytes) -> None:
+        raise PermissionError("%s: damaged files get no index" % path)
+
     def size(self, path: str) -> int:
         parts = self.parts.get(path)
         return self.base.size(path) if parts is None else parts[-1].end if parts else 0

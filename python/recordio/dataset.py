@@ -21,7 +21,7 @@ from .storage import Range
 if TYPE_CHECKING:
     import pyarrow  # type: ignore[import-untyped]
 
-    from .damage import Damage, Repairs
+    from .damage import Damage
 
 CACHE_BYTES = 256 << 20
 _BLOCK_BITS = 40  # the number of a shard and that of a block in it are one number, the key of the block
@@ -56,24 +56,26 @@ class Dataset:
         cache_bytes: int = CACHE_BYTES,
         check: bool = True,
         on_damage: str = "fail",
-        _repairs: Repairs | None = None,
     ) -> None:
         if operator.index(cache_bytes) < 0:
             raise ValueError("cache_bytes=%d: at least 0" % cache_bytes)
         self._pattern, self._decode, self.cache_bytes = pattern, decode, cache_bytes
         found = find(pattern, check)
         if check and on_damage == "fail":
-            check_sizes(found.shards)
-        self._repairs = repaired(found.shards, on_damage) if _repairs is None else _repairs
+            check_sizes(found)
+        repairs = repaired(found.shards, on_damage)
         self.damage: list[Damage] = []
-        if self._repairs is not None:
-            self.damage = self._repairs.damage
-            apply(self._repairs, found.shards)
+        if repairs is not None:
+            self.damage = repairs.damage
+            apply(repairs, found.shards)
         self.shards, self.columns = found.shards, found.columns
-        self._decoder = Decoder(decode, found.payload, found.columns, found.source)
-        self.payload = found.payload
+        self.payload, self._source = found.payload, found.source
         self.starts: Ints = np.cumsum([0] + [s.records for s in self.shards], dtype=np.int64)
-        self._blocks = _Blocks(self.shards, cache_bytes)
+        self._begin()
+
+    def _begin(self) -> None:
+        self._decoder = Decoder(self._decode, self.payload, self.columns, self._source)
+        self._blocks = _Blocks(self.shards, self.cache_bytes)
 
     def __len__(self) -> int:
         return int(self.starts[-1])
@@ -130,8 +132,12 @@ class Dataset:
 
         return table(self)
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        return _again, (type(self), self._pattern, self._decode, self.cache_bytes, self._repairs)
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in self.__dict__.items() if name not in ("_decoder", "_blocks")}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._begin()
 
 
 def _numbers(indices: Sequence[int] | Ints) -> npt.NDArray[Any]:
@@ -142,12 +148,6 @@ def _numbers(indices: Sequence[int] | Ints) -> npt.NDArray[Any]:
     if numbers.dtype.kind in "iu" or not len(numbers):
         return numbers
     return np.array([operator.index(i) for i in np.asarray(indices, object).ravel()], object)
-
-
-def _again(
-    kind: type[Dataset], pattern: Pattern, decode: str | Callable[[bytes], Any] | None, cache_bytes: int, repairs: Repairs | None
-) -> Dataset:
-    return kind(pattern, decode, cache_bytes=cache_bytes, check=False, _repairs=repairs)
 
 
 class _Blocks:

@@ -15,3 +15,7 @@ class PickleError(ValueError):
 
 class DamageWarning(UserWarning):
     """Names a place of a damaged file, and what was left out there."""
+
+
+class ChangedError(OSError):
+    """A file was changed, replaced or removed while it was read or written."""

@@ -6,10 +6,9 @@ import io
 import os
 import posixpath
 import re
-import threading
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING, Any, Sequence
+from typing import TYPE_CHECKING, Any, Callable, Sequence
 
 from . import index, manifest
 from .chunks import HEADER, NONE, check_crc, parse_header
@@ -17,7 +16,7 @@ from .codecs import decompress
 from .errors import RecordIOError
 from .index import Chunk, Chunks, Index
 from .sets import check_sets
-from .storage import Local, Storage, storage_of
+from .storage import Local, Storage, changed, storage_of
 
 if TYPE_CHECKING:
     from .damage import Repairs
@@ -48,6 +47,9 @@ class Shard:
     stated: dict[str, Any] | None = None  # in the manifest
     _chunks: Chunks | None = field(default=None, repr=False)
     _index: Index | None = field(default=None, repr=False)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return self.__dict__ | {"_chunks": None, "_index": None}  # large, and quickly read again
 
     @property
     def records(self) -> int:
@@ -107,16 +109,10 @@ class Shard:
 
     def _keep(self, text: bytes) -> None:
         """Stores the index for the next time. Where that is not possible, it is made again."""
-        if not isinstance(self.storage, Local):
-            return
-        temporary = "%s.%d-%d.tmp" % (index.name_of(self.path), os.getpid(), threading.get_ident())
         try:
-            with open(temporary, "wb") as f:
-                f.write(text)
-            os.replace(temporary, index.name_of(self.path))
+            self.storage.write(index.name_of(self.path), text)
         except OSError:
-            if os.path.exists(temporary):
-                os.remove(temporary)
+            pass
 
     def _read(self, start: int, end: int) -> bytes:
         return self.storage.ranges([(self.path, start, end)])[0]
@@ -197,6 +193,7 @@ class Set:
     payload: str
     columns: list[dict[str, Any]]
     source: str  # the format that the dataset was made of
+    manifests: dict[str, bytes]  # the text of each
 
 
 def find(pattern: Pattern, check: bool = True) -> Set:
@@ -208,15 +205,21 @@ def find(pattern: Pattern, check: bool = True) -> Set:
     if not patterns:
         raise ValueError("no file is named")
     storage = storage_of(patterns[0])
+    texts: dict[str, bytes] = {}
+
+    def read(path: str) -> bytes:
+        texts[path] = storage.read(path)
+        return texts[path]
+
     paths: list[str] = []
     by_path: dict[str, dict[str, Any]] = {}
     for text in patterns:
-        more, found = _paths(storage, text, check)
+        more, found = _paths(storage, read, text, check)
         paths += more
         by_path.update((path, found) for path in more if found)
     if len(set(paths)) < len(paths):
         raise ValueError("%s: a file is named twice" % (pattern,))
-    by_path.update(manifest.beside([p for p in paths if p not in by_path], partial(_names, storage), storage.read))
+    by_path.update(manifest.beside([p for p in paths if p not in by_path], partial(_names, storage), read))
     manifests = [by_path.get(path) for path in paths]
     stated = {id(m): {s["name"]: s for s in m["shards"]} for m in by_path.values()}
     shards = [Shard(storage, path, path, stated[id(m)][posixpath.basename(path)] if m else None) for path, m in zip(paths, manifests)]
@@ -229,7 +232,7 @@ def find(pattern: Pattern, check: bool = True) -> Set:
     columns = first.get("columns", []) if first and all(m and m.get("columns") == first.get("columns") for m in manifests) else []
     payload = manifest.same_payload(manifests)
     sources = {m.get("source", "") if m else "" for m in manifests}
-    return Set(sorted(shards, key=lambda s: os.fsencode(s.name)), payload, columns, sources.pop() if len(sources) == 1 else "")
+    return Set(sorted(shards, key=lambda s: os.fsencode(s.name)), payload, columns, sources.pop() if len(sources) == 1 else "", texts)
 
 
 def _names(storage: Storage, directory: str) -> list[str]:
@@ -239,7 +242,7 @@ def _names(storage: Storage, directory: str) -> list[str]:
         return []
 
 
-def _paths(storage: Storage, text: str, check: bool) -> tuple[list[str], dict[str, Any] | None]:
+def _paths(storage: Storage, read: Callable[[str], bytes], text: str, check: bool) -> tuple[list[str], dict[str, Any] | None]:
     """Returns the files that text names and, if it names a dataset, its manifest."""
     if storage.isdir(text):
         text = text.rstrip("/") or "/"
@@ -249,19 +252,19 @@ def _paths(storage: Storage, text: str, check: bool) -> tuple[list[str], dict[st
         if len(names) != 1:
             what = "holds the datasets " + ", ".join(names) if names else "is a directory without a dataset"
             raise ValueError("%s %s: name its files, such as %s/%s*" % (text, what, text, (names or [""])[0]))
-        return _listed(storage, text, names[0], check)
+        return _listed(storage, read, text, names[0], check)
     head, name = text.rsplit("/", 1) if "/" in text else (".", text)
     if not set("*?[") & set(text) and storage.isdir(head) and manifest.file_name(name) in _names(storage, head):
-        return _listed(storage, head, name, check)
+        return _listed(storage, read, head, name, check)
     paths = storage.glob(text)
     if not paths:
         raise FileNotFoundError("%s: no file matches" % text)
     return paths, None
 
 
-def _listed(storage: Storage, directory: str, name: str, check: bool) -> tuple[list[str], dict[str, Any]]:
+def _listed(storage: Storage, read: Callable[[str], bytes], directory: str, name: str, check: bool) -> tuple[list[str], dict[str, Any]]:
     at = "%s/%s" % (directory, manifest.file_name(name))
-    m = manifest.parse(storage.read(at), at)
+    m = manifest.parse(read(at), at)
     if check:
         _refuse_stale(_names(storage, directory), name, m, directory)
     return ["%s/%s" % (directory, s["name"]) for s in m["shards"]], m
@@ -277,10 +280,21 @@ def _refuse_stale(names: list[str], dataset: str, m: dict[str, Any], directory: 
         raise ValueError(text % (len(stale), directory, dataset, stale[0]))
 
 
-def check_sizes(shards: list[Shard]) -> None:
-    """Raises FileNotFoundError or RecordIOError unless every file that a manifest lists is there, with its size."""
-    listed = [s for s in shards if s.stated]
-    sizes = shards[0].storage.sizes([s.path for s in listed]) if listed else {}
+def check_sizes(found: Set) -> None:
+    """Raises FileNotFoundError or RecordIOError unless every file that a manifest lists is there, with its size, and
+    ChangedError if the dataset is being replaced."""
+    listed = [s for s in found.shards if s.stated]
+    if not listed:
+        return
+    storage = listed[0].storage
+    sizes = storage.sizes([s.path for s in listed])
+    for path, text in found.manifests.items():
+        try:
+            same = storage.read(path) == text
+        except FileNotFoundError:
+            same = False
+        if not same:
+            raise changed(path)
     for s in listed:
         stated = s.stated["bytes"] if s.stated else 0
         if s.path not in sizes:

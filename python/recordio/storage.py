@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import errno
 import glob
 import os
 import threading
 from collections import OrderedDict
-from typing import Any, Protocol, Sequence
+from typing import Any, Iterable, Protocol, Sequence
+
+from .errors import ChangedError
 
 MOST_OPEN = 64
 Range = tuple[str, int, int]  # path, start, end
 
 
 class Storage(Protocol):
-    """What the package needs of a file system."""
+    """What the package needs of a file system. Files whose size was asked for, or whose bytes were read as ranges, stay the
+    same, also for those to whom the storage is sent: size, sizes and ranges raise ChangedError if they were changed, replaced
+    or removed."""
 
     def isdir(self, path: str) -> bool: ...
     def names(self, path: str) -> list[str]: ...
@@ -30,6 +35,10 @@ class Storage(Protocol):
         """Returns the bytes of each range; fewer where a file ends."""
         ...
 
+    def write(self, path: str, data: bytes) -> None:
+        """Makes a small file beside others. Raises OSError where that is not possible."""
+        ...
+
 
 def storage_of(path: str) -> Storage:
     return Remote(path) if "://" in path else Local()
@@ -39,13 +48,14 @@ class Local:
     """Files of this machine. They are read with pread and not mapped: if a mapped file is cut off or
     its mount fails, the kernel kills the process, while pread returns an error."""
 
-    def __init__(self) -> None:
+    def __init__(self, seen: dict[str, tuple[int, int]] | None = None) -> None:
+        self._seen = seen or {}  # size of each file, and time of its last change
         self._pid = os.getpid()
         self._lock = threading.Lock()
         self._open: OrderedDict[str, int] = OrderedDict()
 
-    def __reduce__(self) -> tuple[type[Local], tuple[()]]:
-        return Local, ()
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Local, (self._seen,)
 
     def isdir(self, path: str) -> bool:
         return os.path.isdir(path)
@@ -57,7 +67,22 @@ class Local:
         return glob.glob(pattern)
 
     def size(self, path: str) -> int:
-        return os.stat(path).st_size
+        try:
+            st = os.stat(path)
+        except FileNotFoundError:
+            self._removed(path)
+            raise
+        self._check(path, st)
+        return st.st_size
+
+    def _check(self, path: str, st: os.stat_result) -> None:
+        now = st.st_size, st.st_mtime_ns
+        if self._seen.setdefault(path, now) != now:
+            raise changed(path)
+
+    def _removed(self, path: str) -> None:
+        if path in self._seen:
+            raise changed(path) from None
 
     def sizes(self, paths: Sequence[str]) -> dict[str, int]:
         found = {}
@@ -74,7 +99,20 @@ class Local:
 
     def ranges(self, ranges: Sequence[Range]) -> list[bytes]:
         with self._mine():
-            return [_pread(self._fd(path), start, end) for path, start, end in ranges]
+            read = [_pread(self._fd(path), start, end) for path, start, end in ranges]
+            self._check_open(path for path, _, _ in ranges)
+            return read
+
+    def write(self, path: str, data: bytes) -> None:
+        temporary = "%s.%d-%d.tmp" % (path, os.getpid(), threading.get_ident())
+        try:
+            with open(temporary, "wb") as f:
+                f.write(data)
+            os.replace(temporary, path)
+        except OSError:
+            if os.path.exists(temporary):
+                os.remove(temporary)
+            raise
 
     def _mine(self) -> threading.Lock:
         if self._pid != os.getpid():  # forked, perhaps while another thread held the lock
@@ -88,7 +126,12 @@ class Local:
             fd = self._fd(path)
             while n := os.preadv(fd, [room[at:]], start + at) if at < len(room) else 0:
                 at += n
+            self._check_open([path])
         return at
+
+    def _check_open(self, paths: Iterable[str]) -> None:
+        for path in dict.fromkeys(paths):
+            self._check(path, os.fstat(self._fd(path)))
 
     def _fd(self, path: str) -> int:
         if path in self._open:
@@ -96,12 +139,20 @@ class Local:
             return self._open[path]
         while len(self._open) >= MOST_OPEN:
             os.close(self._open.popitem(last=False)[1])
-        self._open[path] = os.open(path, os.O_RDONLY | getattr(os, "O_CLOEXEC", 0))
+        try:
+            self._open[path] = os.open(path, os.O_RDONLY | getattr(os, "O_CLOEXEC", 0))
+        except FileNotFoundError:
+            self._removed(path)
+            raise
         return self._open[path]
 
     def __del__(self) -> None:
         for fd in self._open.values():
             os.close(fd)
+
+
+def changed(path: str) -> ChangedError:
+    return ChangedError(errno.ESTALE, "changed, replaced or removed while it was read: open it again", path)
 
 
 def _pread(fd: int, start: int, end: int) -> bytes:
@@ -118,17 +169,17 @@ def _pread(fd: int, start: int, end: int) -> bytes:
 class Remote:
     """Files of an fsspec file system, such as pfs://."""
 
-    def __init__(self, path: str) -> None:
+    def __init__(self, path: str, versions: dict[str, str] | None = None) -> None:
         try:
             from fsspec.core import url_to_fs  # type: ignore[import-untyped]
         except ImportError:
             raise ImportError("%s: pip install paddle-recordio[fsspec]" % path)
         self._url, self._open, self._pid = path, url_to_fs, os.getpid()
         self._current: Any = url_to_fs(path)[0]
-        self._versions: dict[str, str] = {}  # of files on pfs://, which then raises ChangedError if one is replaced
+        self._versions = versions or {}  # of files on pfs://
 
-    def __reduce__(self) -> tuple[type[Remote], tuple[str]]:
-        return Remote, (self._url,)
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Remote, (self._url, self._versions)
 
     @property
     def _fs(self) -> Any:
@@ -146,18 +197,29 @@ class Remote:
         return [self._fs.unstrip_protocol(p) for p in self._fs.glob(pattern)]
 
     def size(self, path: str) -> int:
-        info = self._fs.info(path)
-        if self._fs.protocol == "pfs":
-            self._versions[path] = info.get("version", "")
+        try:
+            info = self._fs.info(path)
+        except FileNotFoundError:
+            if path in self._versions:
+                raise changed(path) from None
+            raise
+        self._check(path, info)
         return int(info["size"])
 
+    def _check(self, path: str, info: dict[str, Any]) -> None:
+        now = info.get("version", "") if self._fs.protocol == "pfs" else ""
+        if now and self._versions.setdefault(path, now) != now:
+            raise changed(path)
+
     def sizes(self, paths: Sequence[str]) -> dict[str, int]:
-        found: dict[str, int] = {}
+        found: dict[str, dict[str, Any]] = {}
         for directory in dict.fromkeys(p.rsplit("/", 1)[0] for p in paths):
             for f in self._fs.ls(directory, detail=True):
                 if f["type"] == "file":
-                    found["%s/%s" % (directory, f["name"].rsplit("/", 1)[-1])] = int(f["size"])
-        return {p: found[p] for p in paths if p in found}
+                    found["%s/%s" % (directory, f["name"].rsplit("/", 1)[-1])] = f
+        for p in found.keys() & set(paths):
+            self._check(p, found[p])
+        return {p: int(found[p]["size"]) for p in paths if p in found}
 
     def read(self, path: str) -> bytes:
         return bytes(self._fs.cat_file(path))
@@ -165,4 +227,15 @@ class Remote:
     def ranges(self, ranges: Sequence[Range]) -> list[bytes]:
         paths, starts, ends = zip(*ranges)
         pinned = {"versions": [self._versions.get(p, "") for p in paths]} if self._versions else {}
-        return [bytes(b) for b in self._fs.cat_ranges(list(paths), list(starts), list(ends), on_error="raise", **pinned)]
+        read = self._fs.cat_ranges(list(paths), list(starts), list(ends), **pinned)
+        for path, got in zip(paths, read):
+            if isinstance(got, FileNotFoundError) and path in self._versions:
+                raise changed(path)
+            if isinstance(got, Exception):
+                raise got
+        return [bytes(b) for b in read]
+
+    def write(self, path: str, data: bytes) -> None:
+        if self._fs.protocol != "pfs":
+            raise PermissionError("%s: an index is made only beside files that this machine or pfs:// has" % path)
+        self._fs.pipe_file(path, data)

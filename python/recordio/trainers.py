@@ -4,10 +4,11 @@ trainer i modulo the number of trainers."""
 from __future__ import absolute_import
 
 import glob
+import os
 
 from . import restricted
 from .decoders import decoded, decoder_of
-from .errors import PickleError
+from .errors import ChangedError, PickleError
 from .manifest import payload_of
 from .reading import reader as open_reader
 from .sets import check_sets, in_directory
@@ -50,17 +51,26 @@ def recordio_reader(filepath, parallelism, trainer_id, decode=None, check=True):
 
     def reader():
         files = files_of(filepath, parallelism, trainer_id, check)
+        seen = [_seen(path) for path in files]
         decoder = decoder_of(payload_of(files, check) if decode is None else decode)
-        for path in files:
-            for sample in samples(path, decoder):
+        for path, before in zip(files, seen):
+            for sample in samples(path, decoder, before):
                 yield sample
 
     return reader
 
 
-def samples(path, decode):
-    """Yields the decoded records of one file."""
+def _seen(path):
+    """Returns what changes when a file is replaced."""
+    st = os.stat(path)
+    return st.st_size, st.st_mtime
+
+
+def samples(path, decode, before=None):
+    """Yields the decoded records of one file. Raises ChangedError if it is another one than before."""
     with open_reader(path) as records:
+        if before is not None and _seen(path) != before:
+            raise ChangedError("%s was changed or replaced while its dataset was read" % path)
         for number, record in enumerate(records):
             yield decoded(decode, record, path, number)
 

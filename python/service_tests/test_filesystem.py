@@ -230,6 +230,33 @@ def test_records(fs, home, monkeypatch):
         assert pool.apply(dataset.__getitem__, (numbers,)) == want
 
 
+def test_replaced(fs, home):
+    """A dataset that is replaced while it is read raises ChangedError; no reader returns records of both."""
+    order = [i * 33_101 % 240_000 for i in range(2400)]
+    readers = {
+        "batches": lambda ds: (r for i in range(0, 2400, 100) for r in ds[order[i : i + 100]]),
+        "workers": lambda ds: (r for i in range(0, 240_000, 20_000) for r in pickle.loads(pickle.dumps(ds))[i : i + 100]),
+        "stream": iter,
+    }
+    for name, read in readers.items():
+        path = "%s/%s/x-%%05d-of-00008" % (home, name)
+        for s in range(8):
+            write_records(fs, path % s, [b"%05d old" % r for r in range(300 * s, 300 * s + 300)] * 100)
+        dataset = recordio.Dataset("pfs://%s/%s/x-*" % (home, name), cache_bytes=0)
+        records = read(dataset)
+        assert next(records).endswith(b"old")
+        for s in range(8):
+            write_records(fs, path % s, [b"%05d new" % r for r in range(300 * s, 300 * s + 300)] * 100)
+        got = set()
+        with pytest.raises(ChangedError, match="x-0000.-of-00008"):
+            for record in records:
+                got.add(record[-3:])
+        assert got <= {b"old"}
+        fs.rm(path % 7)
+        with pytest.raises(ChangedError, match="x-00007-of-00008"):
+            dataset[-1]
+
+
 def test_service_away(tmp_path):
     """A service that does not answer is asked again for a while. Nothing is "not found"."""
     token = tmp_path / "token"

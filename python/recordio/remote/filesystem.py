@@ -72,6 +72,7 @@ class PfsFileSystem(AsyncFileSystem):  # type: ignore[misc]
         self._token_file = token_file or os.environ.get("PFS_TOKEN_FILE")
         self._retry_seconds = retry_seconds
         self._config: config.Config | None = None
+        self._entries: dict[str, config.Entry] = {}
         self._services: dict[str, Service] = {}
 
     # Paths.
@@ -95,10 +96,13 @@ class PfsFileSystem(AsyncFileSystem):  # type: ignore[misc]
     def _at(self, path: str) -> tuple[Service, str]:
         """Returns the service of a path, and its name there."""
         path = self._strip_protocol(path)
-        try:
-            entry = self._entry(path.partition("/")[0])
-        except ValueError as e:
-            raise Failure(INVALID, str(e), final=True) from None
+        datacenter = path.partition("/")[0]
+        entry = self._entries.get(datacenter)
+        if entry is None:
+            try:
+                entry = self._entries[datacenter] = self._entry(datacenter)
+            except ValueError as e:
+                raise Failure(INVALID, str(e), final=True) from None
         s = self._services.get(entry.name)
         if s is None:
             tokens: Tokens = config.TokenFile(self._token_file) if self._token_file else config.Login(self._config_file, entry)

@@ -10,6 +10,8 @@ from typing import Any
 import msgpack  # type: ignore[import-untyped]
 import xxhash
 
+from ..errors import ChangedError as ChangedError
+
 VERSION = "1"
 CHUNK = 4 << 20  # bytes of a chunk, and of a leaf of a digest
 SUM = 16  # bytes of the checksum after a chunk
@@ -52,10 +54,6 @@ _KINDS = {
 
 class ServiceUnavailableError(ConnectionError):
     """The service did not answer, or had no free slot, for the whole time of the retries."""
-
-
-class ChangedError(OSError):
-    """A file was replaced or removed while it was read or written."""
 
 
 class IntegrityError(OSError):

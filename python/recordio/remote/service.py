@@ -55,6 +55,7 @@ class Service:
                 connector=aiohttp.TCPConnector(limit=_CONNECTIONS, ssl=tls),
                 timeout=aiohttp.ClientTimeout(total=None, sock_connect=15, sock_read=_STALL),
                 auto_decompress=False,
+                read_bufsize=1 << 20,
                 cookie_jar=aiohttp.DummyCookieJar(),
             )
         return self._session
