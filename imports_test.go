@@ -48,6 +48,7 @@ var allowed = map[string][]string{
 	"pfs/transfer": {"pfs", "pfs/digest", "pfs/retry", "internal/tempfile"},
 	"pfs/server":   {"internal/lru", "internal/pace", "pfs", "pfs/auth", "pfs/digest", "pfs/internal/fair", "pfs/retry", "pfs/transfer", "pfs/wire"},
 	"pfs/client":   {"pfs", "pfs/retry", "pfs/wire"},
+	"pfs/web":      {"pfs", "pfs/auth", "pfs/digest", "pfs/linkfs", "pfs/wire", "internal/gateway", "internal/pace"},
 	"pfs/pfstest":  {"pfs", "pfs/digest", "pfs/memfs"},
 
 	// Gateways of other protocols. They never import each other.
@@ -109,7 +110,7 @@ var allowed = map[string][]string{
 	"cmd/paddlectl/jobs":              {"pfs", "pfs/localfs", "pfs/retry", "pfs/transfer", "internal/job", "internal/job/jobhttp", "internal/job/local", "internal/job/output", "internal/job/submit", "cmd/internal/cliargs", "cmd/internal/cliio", "cmd/internal/strictyaml", "cmd/internal/app", "cmd/paddlectl/localjobs"},
 	"cmd/paddlectl/localjobs":         {"pfs", "internal/job", "internal/job/local", "cmd/internal/cliargs", "cmd/internal/cliio", "cmd/internal/app"},
 	"cmd/paddlectl/recordio":          {"pfs", "pfs/dataset/recordfile", "pfs/transfer", "recordio", "split", "cmd/internal/cliargs", "cmd/internal/cliio", "cmd/internal/app", "cmd/paddlectl/internal/datafile"},
-	"cmd/pfsd": {"pfs", "pfs/auth", "pfs/namespace", "pfs/server", "pfs/webdav", "pfs/wire", "internal/gateway", "internal/job", "internal/job/jobhttp", "internal/job/kubernetes", "internal/job/output",
+	"cmd/pfsd": {"pfs", "pfs/auth", "pfs/namespace", "pfs/server", "pfs/web", "pfs/webdav", "pfs/wire", "internal/gateway", "internal/job", "internal/job/jobhttp", "internal/job/kubernetes", "internal/job/output",
 		"cmd/internal/backends", "cmd/internal/cliargs", "cmd/internal/cliio", "cmd/internal/strictyaml"},
 }
 

@@ -6,7 +6,9 @@ import (
 	"strings"
 
 	"github.com/paddlecloud/pfs/internal/gateway"
+	"github.com/paddlecloud/pfs/pfs"
 	"github.com/paddlecloud/pfs/pfs/auth"
+	"github.com/paddlecloud/pfs/pfs/web"
 	"github.com/paddlecloud/pfs/pfs/webdav"
 )
 
@@ -25,7 +27,13 @@ func (s *service) sessions(protocol string) gateway.Open {
 func (s *service) gatewayHandlers() map[string]http.Handler {
 	return map[string]http.Handler{
 		"/dav": webdav.New(webdav.Config{Prefix: "/dav", Auth: s.auth, Open: s.sessions("webdav")}),
+		"/ui":  web.New(web.Config{Auth: s.auth, Open: s.sessions("web"), Service: s.server, Home: s.home, Logger: s.log}),
 	}
+}
+
+// home returns the home of a user: where browsing and sessions begin.
+func (s *service) home(user string) pfs.Path {
+	return pfs.Path("/pfs/" + s.opts.current + "/home/" + user)
 }
 
 // routed passes requests to the handler whose directory they are in, and all others to rest. Unlike http.ServeMux it
