@@ -54,6 +54,8 @@ var allowed = map[string][]string{
 	// Gateways of other protocols. They never import each other.
 	"internal/gateway":             {"pfs", "pfs/auth"},
 	"pfs/webdav":                   {"internal/gateway", "internal/pace", "pfs", "pfs/auth", "pfs/digest", "pfs/internal/fair", "pfs/linkfs", "pfs/wire"},
+	"internal/hadooptoken":         {},
+	"pfs/webhdfs":                  {"internal/gateway", "internal/hadooptoken", "internal/lru", "internal/pace", "internal/unixmode", "pfs", "pfs/auth", "pfs/digest", "pfs/linkfs"},
 	"internal/gateway/gatewaytest": {"internal/gateway", "pfs", "pfs/auth", "pfs/namespace", "pfs/server"},
 
 	// The mount.

@@ -56,6 +56,7 @@
 //	hdfsuser                        the name of an account on HDFS
 //	hash, hasher                    passwords, and the limit of concurrent checks
 //	access, key                     access tokens, and the key that signs them
+//	delegate                        what gateways use: signatures, and sessions for programs that act for a user
 //	refresh*                        refresh tokens, and the removal of ended ones
 //	limiter                         failed logins, and the limit of counters
 //	certificate, selfsigned         the certificate, given or made

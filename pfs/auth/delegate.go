@@ -1,0 +1,79 @@
+package auth
+
+import (
+	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"errors"
+	"io/fs"
+	"time"
+
+	"github.com/paddlecloud/pfs/pfs"
+)
+
+// Account returns a grant for the account name, for gateways that know by other means who asks.
+func (s *Service) Account(name string) (Grant, error) {
+	account, err := s.accounts.Get(name)
+	return Grant{account}, err
+}
+
+// ByHDFSUser returns a grant for the only account with that user on HDFS. If there are several, the answer is NotExist as well.
+func (s *Service) ByHDFSUser(user string) (Grant, error) {
+	const op = "auth.ByHDFSUser"
+	var found *Account
+	for _, a := range s.accounts.List() {
+		if a.HDFSUser != user {
+			continue
+		}
+		if found != nil {
+			return Grant{}, pfs.Errorf(op, "", pfs.NotExist, "several accounts have the HDFS user %q", user)
+		}
+		found = &a
+	}
+	if found == nil {
+		return Grant{}, notFound(op, user)
+	}
+	return Grant{*found}, nil
+}
+
+// Sign returns a signature of message for the account of g, which only the replicas of this service can make. It ends
+// with the account, its password and its role. purpose keeps apart what different parts of the service sign.
+func (s *Service) Sign(purpose string, g Grant, message []byte) []byte {
+	derive := func(key []byte, label string) []byte {
+		h := hmac.New(sha256.New, key)
+		h.Write([]byte(label))
+		return h.Sum(nil)
+	}
+	key := derive(derive(derive(s.signer.key, "sign"), purpose), g.Name+"\x00"+g.Generation)
+	return derive(key, string(message))
+}
+
+// Delegate begins a session of a user who was authenticated before, for programs that act for the user.
+func (s *Service) Delegate(ctx context.Context, g Grant) (Tokens, error) {
+	const op = "auth.Delegate"
+	if err := pfs.CheckContext(ctx, op, ""); err != nil {
+		return Tokens{}, err
+	}
+	return s.begin(op, g.Account)
+}
+
+// AuthenticateDelegated returns the user of a session by its refresh token, and when the session ends.
+func (s *Service) AuthenticateDelegated(ctx context.Context, refresh string) (Grant, time.Time, error) {
+	const op = "auth.AuthenticateDelegated"
+	if err := pfs.CheckContext(ctx, op, ""); err != nil {
+		return Grant{}, time.Time{}, err
+	}
+	token, ok := parseRefresh(refresh)
+	if !ok {
+		return Grant{}, time.Time{}, pfs.Errorf(op, "", pfs.Unauthenticated, "not a refresh token: log in again")
+	}
+	r, err := s.refresh.get(op, token)
+	if errors.Is(err, fs.ErrNotExist) || err == nil && !s.opts.Now().Before(r.Expires) {
+		return Grant{}, time.Time{}, pfs.Errorf(op, "", pfs.Unauthenticated, "the session has ended or was logged out: log in again")
+	}
+	if err != nil {
+		return Grant{}, time.Time{}, err
+	}
+	account, err := s.accountOfGeneration(op, r.User, r.Generation)
+	return Grant{account}, r.Expires, err
+}

@@ -1,0 +1,72 @@
+package webhdfs
+
+import (
+	"net/http"
+	"strings"
+
+	"github.com/paddlecloud/pfs/pfs"
+	"github.com/paddlecloud/pfs/pfs/auth"
+)
+
+// authenticate finds out who asks: by the signature of a redirect, a delegation token, the header Authorization, or
+// user.name if the configuration trusts it.
+func (c *call) authenticate() (err error) {
+	if c.params.text(paramSignature) != "" {
+		if c.user, err = c.checkRedirect(); err != nil {
+			return err
+		}
+		c.signed = true
+		return nil
+	}
+	if c.user, err = c.credentials(); err != nil {
+		return err
+	}
+	if as := c.params.text("doas"); as != "" && as != c.user.Name && as != c.user.HDFSUser {
+		return forbidden(unauthorized, "User: %s is not allowed to impersonate %.80s", c.user.Name, as)
+	}
+	return nil
+}
+
+func (c *call) credentials() (auth.Grant, error) {
+	const op = "webhdfs.credentials"
+	ctx, header, name := c.r.Context(), c.r.Header.Get("Authorization"), c.params.text("user.name")
+	if token := c.params.text("delegation"); token != "" && c.op.name != "GETDELEGATIONTOKEN" {
+		g, _, err := c.delegated(token)
+		return g, err
+	}
+	if header != "" {
+		var g auth.Grant
+		var err error
+		if user, password, ok := c.r.BasicAuth(); ok {
+			g, err = c.cfg.Auth.Authenticate(ctx, user, password, c.r.RemoteAddr)
+		} else if token, ok := strings.CutPrefix(header, "Bearer "); ok {
+			g, err = c.cfg.Auth.AuthenticateToken(ctx, token)
+		} else {
+			err = pfs.Errorf(op, "", pfs.Unauthenticated, "this service takes the schemes Basic and Bearer")
+		}
+		if err == nil && name != "" && name != g.Name && name != g.HDFSUser {
+			err = forbidden(ioException, "Usernames not matched: name=%.80s != expected=%s", name, g.Name)
+		}
+		return g, err
+	}
+	if token := c.params.text("token"); token != "" && (c.op.name == "RENEWDELEGATIONTOKEN" || c.op.name == "CANCELDELEGATIONTOKEN") {
+		g, _, err := c.delegated(token)
+		return g, err
+	}
+	if name == "" || !c.cfg.TrustUserName {
+		return auth.Grant{}, exception{unauthenticated, "Authentication required: log in with a user name and a password (HTTP Basic), a bearer token or a delegation token", http.StatusUnauthorized}
+	}
+	return c.trusted(name)
+}
+
+// trusted returns the account of a user who is believed. Administrators are not, because everybody could be one.
+func (c *call) trusted(name string) (auth.Grant, error) {
+	g, err := c.cfg.Auth.Account(name)
+	if isKind(err, pfs.NotExist) {
+		g, err = c.cfg.Auth.ByHDFSUser(name)
+	}
+	if err != nil || g.Role == auth.Admin {
+		return auth.Grant{}, exception{unauthenticated, "user.name is not the name of an account that may be used without a password", http.StatusUnauthorized}
+	}
+	return g, nil
+}

@@ -1,0 +1,301 @@
+package webhdfs_test
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/paddlecloud/pfs/internal/gateway/gatewaytest"
+	"github.com/paddlecloud/pfs/internal/hadooptoken"
+	"github.com/paddlecloud/pfs/pfs"
+	"github.com/paddlecloud/pfs/pfs/memfs"
+	"github.com/paddlecloud/pfs/pfs/pfstest"
+	"github.com/paddlecloud/pfs/pfs/webhdfs"
+)
+
+// location returns the address of the second step of a request.
+func (g *gate) location(t testing.TB, method, path, query string) string {
+	t.Helper()
+	var a struct{ Location string }
+	decode(t, g.must(t, method, path, query+"&noredirect=true", ""), &a)
+	return a.Location
+}
+
+// second sends the second step.
+func (g *gate) second(t testing.TB, method, address, body string) (int, string) {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), method, address, strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return g.send(t, r)
+}
+
+// TestHostilePaths puts the paths of the corpus into requests and parameters: none shows or changes what is bob's.
+func TestHostilePaths(t *testing.T) {
+	g := newGate(t, memfs.New(memfs.Options{}))
+	const secret = "this is bob's"
+	theirs := string(gatewaytest.Home(bob)) + "/secret"
+	g.must(t, "PUT", theirs, "op=CREATE&user.name=bob", secret)
+	g.put(t, "/mine", "this is alice's")
+	for _, hostile := range pfstest.HostilePaths {
+		for _, raw := range []string{escapeAll(hostile), hostile} {
+			for _, q := range []string{"op=OPEN", "op=GETFILESTATUS", "op=LISTSTATUS", "op=CREATE", "op=RENAME&destination=/x", "op=DELETE&recursive=true"} {
+				method := map[string]string{"CREATE": "PUT", "RENAME": "PUT", "DELETE": "DELETE"}[strings.TrimPrefix(strings.SplitN(q, "&", 2)[0], "op=")]
+				answer := g.raw(t, map[string]string{"": "GET"}[method]+method, "/webhdfs/v1/"+strings.TrimPrefix(raw, "/")+"?"+q+"&user.name="+url.QueryEscape(alice))
+				if strings.Contains(answer, secret) || strings.Contains(answer, `"pathSuffix":"secret"`) {
+					t.Errorf("%s of %q shows what is bob's: %.300s", q, raw, answer)
+				}
+			}
+		}
+		g.put(t, "/mine", "this is alice's") // a name for her home removes it
+		status, answer := g.ask(t, "PUT", "/mine", "op=RENAME&destination="+url.QueryEscape(hostile), "")
+		if _, err := g.Store.Stat(t.Context(), "/home/bob/mine"); !errors.Is(err, pfs.NotExist) {
+			t.Errorf("RENAME to %q came to bob: %d %s", hostile, status, answer)
+		}
+	}
+	if got := g.must(t, "GET", theirs, "op=OPEN&user.name=bob", ""); got != secret {
+		t.Errorf("bob's file is %q now", got)
+	}
+}
+
+func escapeAll(s string) string {
+	var b strings.Builder
+	for i := range len(s) {
+		if s[i] == '/' {
+			b.WriteByte('/')
+		} else {
+			fmt.Fprintf(&b, "%%%02x", s[i])
+		}
+	}
+	return b.String()
+}
+
+// raw sends a request whose target no library has changed, and returns the answer, which may be a refusal of net/http.
+func (g *gate) raw(t testing.TB, method, target string) string {
+	t.Helper()
+	c, err := net.Dial("tcp", g.host())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	_ = c.SetDeadline(time.Now().Add(time.Minute))
+	fmt.Fprintf(c, "%s %s HTTP/1.1\r\nHost: %s\r\nConnection: close\r\nContent-Length: 0\r\n\r\n", method, target, g.host())
+	b, _ := io.ReadAll(c)
+	return string(b)
+}
+
+func (g *gate) host() string {
+	u, _ := url.Parse(g.url)
+	return u.Host
+}
+
+// TestOthersHome holds that nobody learns whether something is in the home of another user.
+func TestOthersHome(t *testing.T) {
+	g := newGate(t, memfs.New(memfs.Options{}))
+	g.must(t, "PUT", "/there", "op=CREATE&user.name=bob", "x")
+	for _, q := range []string{
+		"GET op=OPEN", "GET op=GETFILESTATUS", "GET op=LISTSTATUS", "GET op=LISTSTATUS_BATCH", "GET op=GETCONTENTSUMMARY", "GET op=GETQUOTAUSAGE", "GET op=GETFILECHECKSUM",
+		"GET op=GETFILEBLOCKLOCATIONS", "GET op=GET_BLOCK_LOCATIONS", "GET op=CHECKACCESS&fsaction=r--", "GET op=GETXATTRS", "GET op=LISTXATTRS", "PUT op=CREATE", "PUT op=CREATE&overwrite=true",
+		"PUT op=MKDIRS", "PUT op=RENAME&destination=/x", "PUT op=RENAME&destination=/x&renameoptions=OVERWRITE", "PUT op=SETPERMISSION&permission=777", "PUT op=SETOWNER&owner=alice_example.org",
+		"PUT op=SETTIMES&modificationtime=1", "PUT op=SETREPLICATION&replication=1", "PUT op=SETXATTR&xattr.name=user.a&xattr.value=1", "PUT op=REMOVEXATTR&xattr.name=user.a",
+		"POST op=APPEND", "POST op=CONCAT&sources=/x", "POST op=TRUNCATE&newlength=0", "DELETE op=DELETE", "DELETE op=DELETE&recursive=true",
+	} {
+		method, query, _ := strings.Cut(q, " ")
+		var answers []string
+		for _, name := range []string{"there", "gone"} {
+			status, answer := g.ask(t, method, string(gatewaytest.Home(bob))+"/"+name, query, "")
+			answers = append(answers, fmt.Sprint(status, strings.ReplaceAll(answer, name, "NAME")))
+		}
+		if answers[0] != answers[1] || !strings.HasPrefix(answers[0], "403") || exceptionOf(answers[0][3:]) != "AccessControlException" {
+			t.Errorf("%s: %s if it exists, and else %s", q, answers[0], answers[1])
+		}
+	}
+	for _, user := range []string{bob, "nobody"} {
+		status, answer := g.ask(t, "GET", "/pfs/dc/home/"+user, "op=LISTSTATUS", "")
+		if status != 403 || strings.Contains(answer, "there") {
+			t.Errorf("the home of %s: %d %s", user, status, answer)
+		}
+	}
+}
+
+// TestRedirect replays, changes and delays the second step.
+func TestRedirect(t *testing.T) {
+	s := gatewaytest.New(t, memfs.New(memfs.Options{}))
+	g := serve(t, s, webhdfs.Config{TrustUserName: true, Root: "/pfs/dc/home/{user}"})
+	there := g.location(t, "PUT", "/f", "op=CREATE&overwrite=true&permission=600")
+	for what, change := range map[string]func(url.Values, *url.URL){
+		"path":       func(_ url.Values, u *url.URL) { u.Path = "/webhdfs/v1/g" },
+		"user":       func(q url.Values, _ *url.URL) { q.Set("pfs-user", bob) },
+		"nobody":     func(q url.Values, _ *url.URL) { q.Set("pfs-user", "nobody") },
+		"expiry":     func(q url.Values, _ *url.URL) { q.Set("pfs-expires", "99999999999") },
+		"version":    func(q url.Values, _ *url.URL) { q.Set("pfs-version", "x") },
+		"mode":       func(q url.Values, _ *url.URL) { q.Set("permission", "644") },
+		"more":       func(q url.Values, _ *url.URL) { q.Set("replication", "3") },
+		"operation":  func(q url.Values, _ *url.URL) { q.Set("op", "MKDIRS") },
+		"signature":  func(q url.Values, _ *url.URL) { q.Set("pfs-signature", "AAAA") },
+		"two values": func(q url.Values, _ *url.URL) { q.Add("permission", "777") },
+	} {
+		u, _ := url.Parse(there)
+		q := u.Query()
+		change(q, u)
+		u.RawQuery = q.Encode()
+		if status, answer := g.second(t, "PUT", u.String(), "forged"); status != 403 || exceptionOf(answer) != "AccessControlException" {
+			t.Errorf("with another %s: %d %s", what, status, answer)
+		}
+	}
+	replica := serve(t, s.Replica(t), webhdfs.Config{Root: "/pfs/dc/home/{user}"})
+	elsewhere := strings.Replace(there, g.host(), replica.host(), 1)
+	if status, answer := replica.second(t, "PUT", elsewhere+"&user.name=x", "first"); status != 201 {
+		t.Errorf("at another replica: %d %s", status, answer)
+	}
+	if status, answer := g.second(t, "PUT", there, "again"); status != 403 || exceptionOf(answer) != "FileAlreadyExistsException" {
+		t.Errorf("replayed: %d %s", status, answer)
+	}
+	if got := g.must(t, "GET", "/f", "op=OPEN", ""); got != "first" {
+		t.Errorf("the file is %q", got)
+	}
+	// An address for APPEND may be used for more than one part, as fsspec does.
+	there = g.location(t, "POST", "/f", "op=APPEND")
+	for range 2 {
+		if status, answer := g.second(t, "POST", there, "+"); status != 200 {
+			t.Errorf("APPEND: %d %s", status, answer)
+		}
+	}
+	if got := g.must(t, "GET", "/f", "op=OPEN", ""); got != "first++" {
+		t.Errorf("the file is %q", got)
+	}
+	if err := s.Auth.Accounts().SetPassword(t.Context(), alice, "another password"); err != nil {
+		t.Fatal(err)
+	}
+	if status, answer := g.second(t, "POST", there, "+"); status != 403 {
+		t.Errorf("after the password was changed: %d %s", status, answer)
+	}
+}
+
+// TestBrokenBody cuts a body: nothing appears, and nothing is left.
+func TestBrokenBody(t *testing.T) {
+	g := newGate(t, memfs.New(memfs.Options{}))
+	for _, header := range []string{"Content-Length: 5000000\r\n", "Transfer-Encoding: chunked\r\n"} {
+		u, _ := url.Parse(g.location(t, "PUT", "/f", "op=CREATE"))
+		c, err := net.Dial("tcp", u.Host)
+		if err != nil {
+			t.Fatal(err)
+		}
+		fmt.Fprintf(c, "PUT %s HTTP/1.1\r\nHost: %s\r\n%s\r\n", u.RequestURI(), u.Host, header)
+		if strings.HasPrefix(header, "T") {
+			fmt.Fprintf(c, "ffff\r\n")
+		}
+		_, _ = c.Write(bytes.Repeat([]byte("x"), 50_000))
+		_ = c.(*net.TCPConn).CloseWrite()
+		b, _ := io.ReadAll(c)
+		c.Close()
+		if bytes.Contains(b, []byte(" 201 ")) {
+			t.Errorf("%s: a cut body is a file: %s", header, b)
+		}
+		if status, _ := g.ask(t, "GET", "/f", "op=GETFILESTATUS", ""); status != 404 {
+			t.Errorf("%s: GETFILESTATUS after a cut body: %d", header, status)
+		}
+		page, err := g.Store.List(t.Context(), "/home/"+alice, pfs.ListOptions{})
+		if err != nil || len(page.Entries)+len(page.Unnamed) > 0 {
+			t.Errorf("%s: after a cut body there is %v (%v)", header, page.Entries, err)
+		}
+	}
+}
+
+// TestHugeHeader sends a header without end.
+func TestHugeHeader(t *testing.T) {
+	g := newGate(t, memfs.New(memfs.Options{}))
+	c, err := net.Dial("tcp", g.host())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	_ = c.SetDeadline(time.Now().Add(time.Minute))
+	go func() {
+		fmt.Fprintf(c, "GET /webhdfs/v1/?op=OPEN HTTP/1.1\r\nHost: x\r\n")
+		for i := range 200_000 {
+			if _, err := fmt.Fprintf(c, "X-%d: %032d\r\n", i, i); err != nil {
+				return
+			}
+		}
+	}()
+	a, err := http.ReadResponse(bufio.NewReader(c), nil)
+	if err == nil && a.StatusCode != http.StatusRequestHeaderFieldsTooLarge {
+		t.Errorf("an endless header is answered %s", a.Status)
+	}
+}
+
+// TestOtherSite holds that a page of another site changes nothing by a browser's credentials.
+func TestOtherSite(t *testing.T) {
+	g := newGate(t, memfs.New(memfs.Options{}))
+	r, _ := http.NewRequestWithContext(t.Context(), "PUT", g.url+"/d?op=MKDIRS&user.name="+url.QueryEscape(alice), nil)
+	r.Header.Set("Sec-Fetch-Site", "cross-site")
+	if status, answer := g.send(t, r); status != 403 {
+		t.Errorf("%d %s", status, answer)
+	}
+}
+
+// TestDelegationToken gets, uses, renews and cancels a token, at two replicas.
+func TestDelegationToken(t *testing.T) {
+	s := gatewaytest.New(t, memfs.New(memfs.Options{}))
+	g := serve(t, s, webhdfs.Config{TrustUserName: true})
+	replica := serve(t, s.Replica(t), webhdfs.Config{})
+	var a struct {
+		Token struct{ URLString string }
+		Long  int64
+		Path  string
+	}
+	decode(t, g.must(t, "GET", "/", "op=GETDELEGATIONTOKEN&renewer=alice&service=h:1", ""), &a)
+	token := a.Token.URLString
+	parsed, err := hadooptoken.ParseURL(token)
+	if err != nil || parsed.Kind != "WEBHDFS delegation" || parsed.Service != "h:1" {
+		t.Fatalf("%+v %v", parsed, err)
+	}
+	with := func(g *gate, method, query string) (int, string) {
+		t.Helper()
+		return g.ask(t, method, "/", query+"&user.name=", "") // ask adds no name
+	}
+	status, answer := with(replica, "GET", "op=GETHOMEDIRECTORY&delegation="+token)
+	if decode(t, answer, &a); status != 200 || a.Path != home {
+		t.Errorf("with a token: %d %s", status, answer)
+	}
+	if status, answer := with(replica, "GET", "op=GETDELEGATIONTOKEN&delegation="+token); status != 401 {
+		t.Errorf("a token for a token: %d %s", status, answer)
+	}
+	status, answer = with(replica, "PUT", "op=RENEWDELEGATIONTOKEN&token="+token)
+	if decode(t, answer, &a); status != 200 || time.UnixMilli(a.Long).Before(time.Now().Add(24*time.Hour)) {
+		t.Errorf("renewed: %d %s", status, answer)
+	}
+	id, err := hadooptoken.ParseIdentifier(parsed.Identifier)
+	if err != nil || id.Owner != alice || id.Max.UnixMilli() != a.Long {
+		t.Errorf("identifier %+v, %v", id, err)
+	}
+	id.Owner = bob
+	forged := parsed
+	forged.Identifier = id.Encode()
+	for what, text := range map[string]string{"of bob": forged.URL(), "cut": token[:40], "empty": "A", "no base64": "%%%"} {
+		if status, answer := with(g, "GET", "op=GETHOMEDIRECTORY&delegation="+url.QueryEscape(text)); status != 403 || exceptionOf(answer) != "InvalidToken" {
+			t.Errorf("a token %s: %d %s", what, status, answer)
+		}
+	}
+	if status, answer := with(replica, "PUT", "op=CANCELDELEGATIONTOKEN&token="+token); status != 200 {
+		t.Errorf("canceled: %d %s", status, answer)
+	}
+	if status, answer := with(g, "GET", "op=GETHOMEDIRECTORY&delegation="+token); status != 403 || exceptionOf(answer) != "InvalidToken" {
+		t.Errorf("a canceled token: %d %s", status, answer)
+	}
+	files, _ := filepath.Glob(s.Dir + "/refresh/*/*")
+	if len(files) > 1 {
+		t.Errorf("files of canceled tokens are left: %v", files)
+	}
+}

@@ -1,0 +1,158 @@
+package webhdfs_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"os"
+	"os/exec"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/paddlecloud/pfs/internal/gateway/gatewaytest"
+	"github.com/paddlecloud/pfs/pfs"
+	"github.com/paddlecloud/pfs/pfs/memfs"
+	"github.com/paddlecloud/pfs/pfs/webhdfs"
+)
+
+const (
+	alice = gatewaytest.Alice
+	bob   = gatewaytest.Bob
+)
+
+var home = string(gatewaytest.Home(alice))
+
+// gate is a gateway that listens.
+type gate struct {
+	*gatewaytest.Service
+	url string // with the prefix of WebHDFS
+}
+
+// newGate starts a gateway over store, whose users are believed.
+func newGate(t testing.TB, store pfs.FileSystem) *gate {
+	return serve(t, gatewaytest.New(t, store), webhdfs.Config{TrustUserName: true, Root: "/pfs/dc/home/{user}"})
+}
+
+func serve(t testing.TB, s *gatewaytest.Service, cfg webhdfs.Config) *gate {
+	t.Helper()
+	cfg.Auth, cfg.Open, cfg.Home = s.Auth, s.Open("webhdfs"), gatewaytest.Home
+	h, err := webhdfs.New(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := httptest.NewServer(h)
+	t.Cleanup(server.Close)
+	return &gate{s, server.URL + "/webhdfs/v1"}
+}
+
+// ask sends a request as alice, by user.name, follows redirects with the body, and returns the answer.
+func (g *gate) ask(t testing.TB, method, path, query, body string) (status int, answer string) {
+	t.Helper()
+	u := g.url + (&url.URL{Path: path}).EscapedPath() + "?" + query
+	if !strings.Contains(query, "user.name") {
+		u += "&user.name=" + url.QueryEscape(alice)
+	}
+	r, err := http.NewRequestWithContext(t.Context(), method, u, strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return g.send(t, r)
+}
+
+func (g *gate) send(t testing.TB, r *http.Request) (status int, answer string) {
+	t.Helper()
+	a, err := http.DefaultClient.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer a.Body.Close()
+	b, err := io.ReadAll(a.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return a.StatusCode, string(b)
+}
+
+// must is ask of what must succeed.
+func (g *gate) must(t testing.TB, method, path, query, body string) string {
+	t.Helper()
+	status, answer := g.ask(t, method, path, query, body)
+	if status/100 != 2 {
+		t.Fatalf("%s %s %s: %d %s", method, path, query, status, answer)
+	}
+	return answer
+}
+
+// put makes a file.
+func (g *gate) put(t testing.TB, path, content string) {
+	t.Helper()
+	g.must(t, "PUT", path, "op=CREATE&overwrite=true", content)
+}
+
+// exception returns the name of the exception of an answer.
+func exceptionOf(answer string) string {
+	var e struct {
+		RemoteException struct{ Exception string }
+	}
+	_ = json.Unmarshal([]byte(answer), &e)
+	return e.RemoteException.Exception
+}
+
+// TestTranscript runs the commands of testdata/transcript.txt with curl, and compares what they print with what is there.
+func TestTranscript(t *testing.T) {
+	if _, err := exec.LookPath("curl"); err != nil {
+		if os.Getenv("CI") == "true" {
+			t.Fatal(err)
+		}
+		t.Skip(err)
+	}
+	g := newGate(t, memfs.New(memfs.Options{}))
+	want, err := os.ReadFile("testdata/transcript.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	varies := regexp.MustCompile(`"(accessTime|modificationTime|fileId)":\d+|pfs-(expires|signature|version)=[^&"]*|127.0.0.1:\d+`)
+	var got bytes.Buffer
+	for line := range strings.Lines(string(want)) {
+		command, ok := strings.CutPrefix(line, "$ curl ")
+		if !ok {
+			if strings.HasPrefix(line, "#") {
+				got.WriteString(line)
+			}
+			continue
+		}
+		got.WriteString(line)
+		c := exec.CommandContext(t.Context(), "sh", "-c", `curl -s -w '\n%{http_code} %{content_type} %header{location}\n' `+command)
+		c.Env = append(os.Environ(), "BASE="+g.url, "HOME="+t.TempDir(), "AS=user.name="+url.QueryEscape(alice))
+		out, err := c.CombinedOutput()
+		if err != nil {
+			t.Errorf("%s: %v\n%s", line, err, out)
+		}
+		out = varies.ReplaceAllFunc(out, func(b []byte) []byte {
+			if i := bytes.IndexAny(b, ":="); i >= 0 && !bytes.HasPrefix(b, []byte("127")) {
+				return append(b[:i+1:i+1], '*')
+			}
+			return []byte("HOST")
+		})
+		for l := range strings.Lines(string(out)) {
+			if l = strings.TrimRight(l, " \n"); l != "" {
+				fmt.Fprintln(&got, l)
+			}
+		}
+	}
+	if got.String() != string(want) {
+		t.Errorf("testdata/transcript.txt is not what happened, which is:\n%s", got.String())
+	}
+}
+
+func decode(t testing.TB, answer string, to any) {
+	t.Helper()
+	if err := json.Unmarshal([]byte(answer), to); err != nil {
+		t.Fatalf("%q: %v", answer, err)
+	}
+}

@@ -1,0 +1,195 @@
+package webhdfs
+
+import (
+	"context"
+	"errors"
+	"io"
+	"io/fs"
+	"net"
+	"net/http"
+	"net/url"
+
+	"github.com/paddlecloud/pfs/internal/gateway"
+	"github.com/paddlecloud/pfs/internal/pace"
+	"github.com/paddlecloud/pfs/pfs"
+	"github.com/paddlecloud/pfs/pfs/digest"
+	"github.com/paddlecloud/pfs/pfs/linkfs"
+)
+
+// maskNew is what modes of new files and directories do not give to group and others.
+const maskNew = 0o022
+
+// create carries out CREATE: it redirects, or takes the file.
+func create(c *call) (answer, error) {
+	overwrite, err := c.params.yes("overwrite", false)
+	if err != nil {
+		return answer{}, err
+	}
+	mode, err := c.params.mode(0o644)
+	if err != nil {
+		return answer{}, err
+	}
+	var version string
+	err = c.session.Do(c.r.Context(), "create", func(ctx context.Context) (err error) {
+		version, err = c.checkCreate(ctx, overwrite)
+		return err
+	})
+	if err != nil {
+		return answer{}, err
+	}
+	if !c.signed {
+		return c.redirect(version)
+	}
+	if version != c.params.text(paramVersion) {
+		return answer{}, forbidden(alreadyExists, "%s has changed since this CREATE began: begin again without the parameters pfs-*", c.asked)
+	}
+	if err := c.receiveFile(fs.FileMode(mode)&^maskNew, overwrite); err != nil {
+		return answer{}, err
+	}
+	return answer{status: http.StatusCreated, location: c.hdfsAddress()}, nil
+}
+
+// hdfsAddress is the Location of a DataNode's answer.
+func (c *call) hdfsAddress() string {
+	u := url.URL{Scheme: "hdfs", Host: c.host(), Path: c.asked}
+	return u.String()
+}
+
+// checkCreate refuses a file that cannot be made, and returns a tag of what has the name now.
+func (c *call) checkCreate(ctx context.Context, overwrite bool) (version string, err error) {
+	if err := pfs.CheckAccess(ctx, c.fs(), pfs.Write, c.path); err != nil {
+		return "", err
+	}
+	info, err := linkfs.Stat(ctx, c.fs(), c.path)
+	switch {
+	case isKind(err, pfs.NotExist):
+		return "none", nil
+	case err != nil:
+		return "", err
+	case info.IsDir():
+		return "", forbidden(alreadyExists, "%s already exists as a directory", c.asked)
+	case !overwrite:
+		return "", forbidden(alreadyExists, "%s for client %s already exists", c.asked, remoteHost(c.r))
+	}
+	return digest.Bytes([]byte(gateway.ETag(info)))[len(digest.XXH3)+1:], nil
+}
+
+// receiveFile stages the body and publishes it.
+func (c *call) receiveFile(mode fs.FileMode, overwrite bool) error {
+	ctx := c.r.Context()
+	var w pfs.Staged
+	err := c.session.Do(ctx, "create", func(ctx context.Context) (err error) {
+		opts := pfs.CreateOptions{Size: max(0, c.r.ContentLength)}
+		w, err = c.fs().Create(ctx, c.path, opts)
+		if isKind(err, pfs.NotExist) && c.params.text("createparent") != "false" {
+			if err = pfs.MkdirAll(ctx, c.fs(), c.path.Parent(), 0o755); err == nil {
+				w, err = c.fs().Create(ctx, c.path, opts)
+			}
+		}
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	defer func() {
+		_ = c.session.Do(context.WithoutCancel(ctx), "close", func(ctx context.Context) error { return w.Close(ctx) })
+	}()
+	sum, err := digest.NewHash(digest.XXH3, digest.Unknown)
+	if err != nil {
+		return err
+	}
+	size, err := c.receive(func(p []byte, off int64) error {
+		_, _ = sum.Write(p)
+		_, err := gateway.WriteAt(ctx, c.session, w, p, off)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return c.session.Change(ctx, "create", func(ctx context.Context) error {
+		_, err := gateway.Commit(ctx, c.fs(), c.path, w, pfs.CommitOptions{Size: size, Mode: mode, Digest: sum.Sum(), NoReplace: !overwrite})
+		return err
+	}, append(c.auditFields(), "bytes", size)...)
+}
+
+// appendTo carries out APPEND: it redirects, or takes the bytes.
+func appendTo(c *call) (answer, error) {
+	ctx := c.r.Context()
+	if !c.signed {
+		err := c.session.Do(ctx, "append", func(ctx context.Context) error {
+			info, err := linkfs.Stat(ctx, c.fs(), c.path)
+			switch {
+			case isKind(err, pfs.NotExist):
+				return missing("Failed to append to non-existent file %s for client %s", c.asked, remoteHost(c.r))
+			case err == nil && info.IsDir():
+				return forbidden(alreadyExists, "Cannot append to directory %s; already exists as a directory.", c.asked)
+			case err == nil:
+				err = pfs.CheckAccess(ctx, c.fs(), pfs.Write, c.path)
+			}
+			return err
+		})
+		if err != nil {
+			return answer{}, err
+		}
+		return c.redirect("")
+	}
+	var h pfs.Handle
+	err := c.session.Do(ctx, "append", func(ctx context.Context) (err error) {
+		h, err = pfs.OpenHandle(ctx, c.fs(), c.path, pfs.OpenWrite|pfs.OpenAppend, 0)
+		return err
+	})
+	if err != nil {
+		return answer{}, err
+	}
+	size, err := c.receive(func(p []byte, off int64) error {
+		_, err := gateway.WriteAt(ctx, c.session, h, p, off)
+		return err
+	})
+	end := c.session.Change(context.WithoutCancel(ctx), "append", func(ctx context.Context) error {
+		return errors.Join(h.Sync(ctx), h.Close(ctx)) // also of what came before a body broke off
+	}, append(c.auditFields(), "bytes", size)...)
+	if err == nil {
+		err = end
+	}
+	return answer{}, err
+}
+
+// bufferSize is the length of the buffer of a request that moves data.
+const bufferSize = 1 << 20
+
+// receive passes the body to write, one buffer after the other, and returns its length. A body that breaks off is an
+// error.
+func (c *call) receive(write func(p []byte, off int64) error) (size int64, err error) {
+	p := pace.OfBody(c.w, 0)
+	p.Next()
+	buf := make([]byte, bufferSize)
+	for ended := false; !ended; {
+		n := 0
+		for n < len(buf) && !ended {
+			k, err := c.r.Body.Read(buf[n:])
+			n += k
+			p.More(k)
+			p.Next()
+			if ended = err == io.EOF; err != nil && !ended {
+				return size, pfs.Errorf("webhdfs.receive", c.path, pfs.Unavailable, "the body broke off after %d bytes: %w", size+int64(n), err)
+			}
+		}
+		if n > 0 {
+			if err := p.Wait(func() error { return write(buf[:n], size) }); err != nil {
+				return size, err
+			}
+		}
+		size += int64(n)
+	}
+	p.Done()
+	return size, nil
+}
+
+// remoteHost is the address of the client without its port.
+func remoteHost(r *http.Request) string {
+	host, _, err := net.SplitHostPort(r.RemoteAddr)
+	if err != nil {
+		return r.RemoteAddr
+	}
+	return host
+}
