@@ -58,6 +58,8 @@ var allowed = map[string][]string{
 	"pfs/webhdfs":                  {"internal/gateway", "internal/hadooptoken", "internal/lru", "internal/pace", "internal/unixmode", "pfs", "pfs/auth", "pfs/digest", "pfs/linkfs"},
 	"internal/gateway/gatewaytest": {"internal/gateway", "pfs", "pfs/auth", "pfs/namespace", "pfs/server"},
 
+	"pfs/sftpd": {"internal/gateway", "internal/unixmode", "pfs", "pfs/auth", "pfs/digest", "pfs/linkfs"},
+
 	// The mount.
 	"fuse":        {"pfs", "internal/unixmode"},
 	"fuse/broker": {"pfs", "fuse"},
@@ -135,7 +137,7 @@ var modules = map[string][]string{
 	"github.com/bmatcuk/doublestar/v4": {"pfs/transfer"},
 
 	"github.com/golang-jwt/jwt/v5":        {"pfs/auth"},
-	"golang.org/x/crypto":                 {"pfs/auth"},
+	"golang.org/x/crypto":                 {"pfs/auth", "pfs/sftpd"},
 	"github.com/vmihailenco/msgpack/v5":   {"pfs/wire"},
 	"github.com/prometheus/client_golang": {"pfs/server", "cmd/pfs-agent"},
 

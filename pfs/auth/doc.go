@@ -10,6 +10,7 @@
 //	token.key               32 random bytes that sign access tokens
 //	refresh/<user>/<token>  one small file for each refresh token
 //	tls.crt, tls.key        the certificate, if one was made here
+//	ssh_host_key            the private key by which SSH clients know the service
 //	*.lock                  empty; held while the file of that name is changed
 //
 // Files are replaced atomically (a new file, synced, renamed), so a reader never sees half of one.
@@ -59,6 +60,7 @@
 //	delegate                        what gateways use: signatures, and sessions for programs that act for a user
 //	refresh*                        refresh tokens, and the removal of ended ones
 //	limiter                         failed logins, and the limit of counters
-//	certificate, selfsigned         the certificate, given or made
+//	certificate, selfsigned,        the certificate, given or made; the host key of SSH
+//	hostkey
 //	dir, file, lock, os_*           the directory, atomic replacement, locks
 package auth

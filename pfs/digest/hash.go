@@ -62,3 +62,12 @@ func (h *Hash) Sum() string {
 	}
 	return h.tree.Sum()
 }
+
+// Leaf returns the hash of leaf i of the bytes written so far, of which the last may be incomplete. The size
+// must be Unknown.
+func (h *Hash) Leaf(i int64) []byte {
+	if i < int64(len(h.leaves)) {
+		return h.leaves[i]
+	}
+	return h.leaf.Sum(nil)
+}

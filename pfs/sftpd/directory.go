@@ -1,0 +1,85 @@
+package sftpd
+
+import (
+	"context"
+	"encoding/binary"
+	"io"
+	"io/fs"
+	"time"
+
+	"github.com/paddlecloud/pfs/pfs"
+)
+
+const (
+	// pageEntries is the number of entries of a directory that are in memory at a time.
+	pageEntries = 512
+	// maxNames bounds an answer with names: some clients take packets of 32 KiB only.
+	maxNames = 30 << 10
+)
+
+// directory is an open directory. It holds one page of its entries.
+type directory struct {
+	u     *user
+	name  pfs.Path
+	page  []pfs.Info
+	token string
+	begun bool
+}
+
+func (x *session) openDir(ctx context.Context, p *parser) error {
+	name, err := x.pathArg(p)
+	if p.bad || err != nil {
+		return err
+	}
+	return x.newHandle(func() (handle, error) {
+		d := &directory{u: x.u, name: name}
+		if err := d.read(ctx); err != nil {
+			return nil, err
+		}
+		self := pfs.Info{Mode: fs.ModeDir | 0o755, ModTime: time.Now()}
+		for _, dots := range []string{"..", "."} {
+			self.Name = dots
+			d.page = append([]pfs.Info{self}, d.page...)
+		}
+		return d, nil
+	})
+}
+
+// read reads the next page.
+func (d *directory) read(ctx context.Context) error {
+	return d.u.Do(ctx, "list", func(ctx context.Context) error {
+		page, err := d.u.FS().List(ctx, d.name, pfs.ListOptions{Token: d.token, Limit: pageEntries})
+		d.page, d.token, d.begun = page.Entries, page.Next, true
+		return err
+	})
+}
+
+func (x *session) readDir(ctx context.Context, p *parser) error {
+	d, ok := x.handles[string(p.bytes())].(*directory)
+	if !ok {
+		return pfs.Errorf("sftpd.readDir", "", pfs.Closed, "no such open directory")
+	}
+	for len(d.page) == 0 {
+		if d.token == "" {
+			return io.EOF
+		}
+		if err := d.read(ctx); err != nil {
+			return err
+		}
+	}
+	count := len(x.reply)
+	x.reply = append(x.reply, 0, 0, 0, 0)
+	n, now := 0, time.Now()
+	for n < len(d.page) && len(x.reply) < maxNames {
+		info := d.page[n]
+		x.reply = appendString(appendString(x.reply, info.Name), longName(info, now))
+		x.reply = appendInfo(x.reply, info)
+		n++
+	}
+	d.page = d.page[n:]
+	binary.BigEndian.PutUint32(x.reply[count:], uint32(n))
+	return nil
+}
+
+func (d *directory) close(context.Context) error { return nil }
+func (d *directory) abandon()                    {}

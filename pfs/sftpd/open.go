@@ -1,0 +1,320 @@
+package sftpd
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"io"
+	"io/fs"
+	"strconv"
+
+	"github.com/paddlecloud/pfs/internal/gateway"
+	"github.com/paddlecloud/pfs/pfs"
+	"github.com/paddlecloud/pfs/pfs/linkfs"
+)
+
+// file is an open file: one of f, h and up is set.
+type file struct {
+	u    *user
+	name pfs.Path
+	f    pfs.File   // open for reading
+	h    pfs.Handle // changed in place
+	up   *upload    // published by close
+}
+
+// newHandle keeps an open file or directory, and appends its name to the answer.
+func (x *session) newHandle(open func() (handle, error)) error {
+	if len(x.handles) >= maxHandles {
+		return pfs.Errorf("sftpd.open", "", pfs.Limit, "%d files are open in this session: close some", maxHandles)
+	}
+	user := x.u.User().Name
+	if !x.s.takeHandle(user) {
+		return pfs.Errorf("sftpd.open", "", pfs.Limit, "%d files of this user are open: close some", maxUserHandles)
+	}
+	h, err := open()
+	if err != nil {
+		x.s.leaveHandle(user)
+		return err
+	}
+	x.next++
+	id := strconv.FormatUint(x.next, 36)
+	x.handles[id] = h
+	x.reply = appendString(x.reply, id)
+	return nil
+}
+
+// file reads the name of an open file.
+func (x *session) file(p *parser) (*file, error) {
+	h, ok := x.handles[string(p.bytes())].(*file)
+	if !ok {
+		return nil, pfs.Errorf("sftpd.file", "", pfs.Closed, "no such open file")
+	}
+	return h, nil
+}
+
+func (x *session) close(ctx context.Context, p *parser) error {
+	id := p.string()
+	h, ok := x.handles[id]
+	if !ok {
+		return pfs.Errorf("sftpd.close", "", pfs.Closed, "no such open file")
+	}
+	delete(x.handles, id)
+	x.s.leaveHandle(x.u.User().Name)
+	return h.close(ctx)
+}
+
+func (x *session) open(ctx context.Context, p *parser) error {
+	name, err := x.pathArg(p)
+	flags := p.uint32()
+	a := p.attributes()
+	if p.bad || err != nil {
+		return err
+	}
+	mode := fs.FileMode(0o644)
+	if a.flags&attrMode != 0 {
+		mode = a.mode.Perm() &^ 0o022
+	}
+	return x.newHandle(func() (handle, error) { return x.s.openFile(ctx, x.u, name, flags, mode) })
+}
+
+// openFile opens a file for a client. What it creates or cuts to nothing is an upload; a file that stays is changed
+// in place, and so is one that is read and written at the same time, where the store can.
+func (s *Server) openFile(ctx context.Context, u *user, name pfs.Path, flags uint32, mode fs.FileMode) (*file, error) {
+	const op = "sftpd.open"
+	o := &file{u: u, name: name}
+	if flags&(flagRead|flagWrite) == 0 || flags&flagWrite == 0 && flags&^flagRead != 0 {
+		return nil, pfs.Errorf(op, name, pfs.Invalid, "open flags %#x", flags)
+	}
+	if flags&flagWrite == 0 {
+		err := u.Do(ctx, "open", func(ctx context.Context) (err error) {
+			o.f, err = u.FS().Open(ctx, name)
+			return err
+		})
+		return o, err
+	}
+	var old pfs.Info
+	var can pfs.Capabilities
+	err := u.Do(ctx, "stat", func(ctx context.Context) (err error) {
+		old, err = linkfs.Stat(ctx, u.FS(), name)
+		if err == nil || errors.Is(err, pfs.NotExist) {
+			can = capabilities(ctx, u, name)
+		}
+		return err
+	})
+	exists := err == nil
+	switch {
+	case errors.Is(err, pfs.NotExist) && flags&flagCreate == 0 && flags&flagTrunc != 0:
+		return nil, err
+	case err != nil && !errors.Is(err, pfs.NotExist):
+		return nil, err
+	case exists && flags&(flagExcl|flagCreate) == flagExcl|flagCreate:
+		return nil, pfs.E(op, name, pfs.Exist, nil)
+	case exists && old.IsDir():
+		return nil, pfs.E(op, name, pfs.IsDir, nil)
+	}
+	if exists {
+		mode = old.Mode.Perm()
+	}
+	both := flags&flagRead != 0 && can.Has(pfs.CanOpenHandle|pfs.CanWriteRandom)
+	if flags&flagTrunc == 0 && !both {
+		up, err := s.uploads.resume(ctx, u, name, old)
+		if err != nil || up != nil {
+			o.up = up
+			return o, err
+		}
+	}
+	if exists && flags&flagTrunc == 0 || both {
+		return o, o.openInPlace(ctx, flags, mode)
+	}
+	if !exists && flags&flagCreate == 0 {
+		return nil, pfs.E(op, name, pfs.NotExist, nil)
+	}
+	o.up, err = s.uploads.begin(ctx, u, name, old, can, mode, flags&flagExcl != 0)
+	return o, err
+}
+
+// openInPlace opens the file for changes that everybody sees at once.
+func (o *file) openInPlace(ctx context.Context, flags uint32, mode fs.FileMode) error {
+	how := pfs.OpenWrite
+	for _, f := range []struct {
+		flag uint32
+		open pfs.OpenFlags
+	}{{flagRead, pfs.OpenRead}, {flagAppend, pfs.OpenAppend}, {flagCreate, pfs.OpenCreate}, {flagTrunc, pfs.OpenTruncate}, {flagExcl, pfs.OpenExclusive}} {
+		if flags&f.flag != 0 {
+			how |= f.open
+		}
+	}
+	if how&pfs.OpenCreate == 0 {
+		how &^= pfs.OpenExclusive
+	}
+	return o.u.Change(ctx, "open", func(ctx context.Context) (err error) {
+		o.h, err = pfs.OpenHandle(ctx, o.u.FS(), o.name, how, mode)
+		return err
+	}, "path", o.name)
+}
+
+func (x *session) read(ctx context.Context, p *parser) error {
+	o, err := x.file(p)
+	off, n := p.offset(), int(min(p.uint32(), maxData))
+	if p.bad || err != nil {
+		return err
+	}
+	at := len(x.reply) + 4
+	x.reply = append(x.reply, make([]byte, 4+n)...)
+	done, err := o.readAt(ctx, x.reply[at:], off)
+	if done == 0 && n > 0 && err == nil {
+		err = io.EOF
+	}
+	if done > 0 || err == nil {
+		binary.BigEndian.PutUint32(x.reply[at-4:], uint32(done))
+		x.reply = x.reply[:at+done]
+		return nil // the next read returns the error
+	}
+	return err
+}
+
+func (o *file) readAt(ctx context.Context, p []byte, off int64) (int, error) {
+	switch {
+	case o.f != nil:
+		return gateway.ReadAt(ctx, o.u, o.f, p, off)
+	case o.h != nil:
+		return gateway.ReadAt(ctx, o.u, o.h, p, off)
+	}
+	return o.up.readAt(ctx, p, off)
+}
+
+func (x *session) write(ctx context.Context, p *parser) error {
+	o, err := x.file(p)
+	off, b := p.offset(), p.bytes()
+	if p.bad || err != nil {
+		return err
+	}
+	return o.writeAt(ctx, b, off)
+}
+
+func (o *file) writeAt(ctx context.Context, p []byte, off int64) error {
+	if o.up != nil {
+		err := o.up.write(ctx, p, off)
+		if err != errRandom {
+			return err
+		}
+		if err := o.toInPlace(ctx); err != nil {
+			return err
+		}
+	}
+	if o.h == nil {
+		return pfs.Errorf("sftpd.write", o.name, pfs.Permission, "the file is not open for writing")
+	}
+	_, err := gateway.WriteAt(ctx, o.u, o.h, p, off)
+	return err
+}
+
+// toInPlace publishes the upload, and goes on in the published file.
+func (o *file) toInPlace(ctx context.Context) error {
+	if !o.up.can.Has(pfs.CanOpenHandle | pfs.CanWriteRandom) {
+		return pfs.Errorf("sftpd.write", o.name, pfs.Unsupported, "the store takes new files in order from the start only")
+	}
+	if err := o.up.publish(ctx); err != nil {
+		return err
+	}
+	o.up = nil
+	return o.openInPlace(ctx, flagRead|flagWrite, 0)
+}
+
+func (x *session) fstat(ctx context.Context, p *parser) error {
+	o, err := x.file(p)
+	if err != nil {
+		return err
+	}
+	var info pfs.Info
+	switch {
+	case o.f != nil:
+		info = o.f.Info()
+	case o.up != nil:
+		info = o.up.info()
+	default:
+		err = o.u.Do(ctx, "stat", func(ctx context.Context) (err error) {
+			info, err = o.h.Stat(ctx)
+			return err
+		})
+	}
+	if err == nil {
+		x.reply = appendInfo(x.reply, info)
+	}
+	return err
+}
+
+func (x *session) setFileStat(ctx context.Context, p *parser) error {
+	o, err := x.file(p)
+	a := p.attributes()
+	if p.bad || err != nil {
+		return err
+	}
+	if o.up != nil {
+		if a.flags&attrSize == 0 || a.size == o.up.length() {
+			return x.setUpload(ctx, o.up, a)
+		}
+		if err := o.toInPlace(ctx); err != nil {
+			return err
+		}
+	}
+	fields := append([]any{"path", o.name}, a.fields()...)
+	return o.u.Change(ctx, "setattr", func(ctx context.Context) error {
+		return setAttrs(a, 0, func(mask pfs.AttrMask, attrs pfs.Attrs) error {
+			if o.h != nil {
+				return o.h.SetAttr(ctx, mask, attrs)
+			}
+			return pfs.SetAttr(ctx, o.u.FS(), o.name, mask, attrs)
+		})
+	}, fields...)
+}
+
+// setUpload sets the attributes with which an upload is published.
+func (x *session) setUpload(_ context.Context, up *upload, a attributes) error {
+	if a.flags&attrOwner != 0 || a.flags&attrSize != 0 && a.size != up.length() {
+		return pfs.Errorf("sftpd.setstat", up.name, pfs.Unsupported, "an upload has no owner, and its size is that of its bytes: close the file first")
+	}
+	up.set(a)
+	return nil
+}
+
+// sync makes what was written durable.
+func (x *session) sync(ctx context.Context, p *parser) error {
+	o, err := x.file(p)
+	if err != nil || o.f != nil {
+		return err
+	}
+	return o.u.Do(ctx, "sync", func(ctx context.Context) error {
+		if o.up != nil {
+			return o.up.w.Sync(ctx)
+		}
+		return o.h.Sync(ctx)
+	})
+}
+
+func (o *file) close(ctx context.Context) error {
+	switch {
+	case o.f != nil:
+		return o.f.Close()
+	case o.h != nil:
+		return o.u.Do(ctx, "close", o.h.Close)
+	}
+	if err := o.up.publish(ctx); err != nil {
+		o.up.abandon()
+		return err
+	}
+	return nil
+}
+
+func (o *file) abandon() {
+	switch {
+	case o.f != nil:
+		_ = o.f.Close()
+	case o.h != nil:
+		ctx, cancel := context.WithTimeout(context.Background(), leaveWithin)
+		defer cancel()
+		_ = o.h.Close(ctx)
+	default:
+		o.up.abandon()
+	}
+}

@@ -1,0 +1,259 @@
+package sftpd_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/paddlecloud/pfs/internal/gateway/gatewaytest"
+	"github.com/paddlecloud/pfs/pfs"
+	"github.com/paddlecloud/pfs/pfs/auth"
+	"github.com/paddlecloud/pfs/pfs/localfs"
+	"github.com/paddlecloud/pfs/pfs/pfstest"
+	"github.com/paddlecloud/pfs/pfs/sftpd"
+)
+
+// world is a running gateway, and the files with which OpenSSH's clients reach it.
+type world struct {
+	*gatewaytest.Service
+	dir   string // of the clients
+	store string // directory of the store
+	addr  string
+	stop  func()
+}
+
+func newWorld(t testing.TB) *world {
+	t.Helper()
+	if _, err := exec.LookPath("sftp"); err != nil {
+		if os.Getenv("CI") != "" {
+			t.Fatal(err)
+		}
+		t.Skip(err)
+	}
+	store := t.TempDir()
+	fsys, err := localfs.New(store, localfs.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := &world{Service: gatewaytest.New(t, fsys), dir: t.TempDir(), store: store}
+	w.addr, w.stop = serve(t, w.Service)
+	script := fmt.Sprintf("#!/bin/sh\necho '%s'\n", gatewaytest.Password)
+	if err := os.WriteFile(filepath.Join(w.dir, "askpass"), []byte(script), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	return w
+}
+
+// serve starts the gateway of a service.
+func serve(t testing.TB, s *gatewaytest.Service) (addr string, stop func()) {
+	t.Helper()
+	key, err := auth.LoadOrMakeHostKey(t.Context(), s.Dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	g, err := sftpd.New(sftpd.Config{
+		Auth: s.Auth, Open: s.Open("sftp"), HostKey: key,
+		Home:    func(id auth.Identity) pfs.Path { return gatewaytest.Home(id.Name) },
+		Aliases: []sftpd.Alias{{From: "/mnt/hdfs/idl", To: "/pfs/dc/home/{user}"}},
+		Logged: func(ctx context.Context, user, remote string, err error) {
+			s.Server.AuditLogin(ctx, "sftp", user, remote, err)
+		},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	go func() { done <- g.Serve(ctx, l) }()
+	stop = sync.OnceFunc(func() {
+		cancel()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	})
+	t.Cleanup(stop)
+	return l.Addr().String(), stop
+}
+
+// options are those of ssh in all its clients.
+func (w *world) options() []string {
+	_, port, _ := net.SplitHostPort(w.addr)
+	return []string{"-oPort=" + port, "-oUserKnownHostsFile=" + filepath.Join(w.dir, "known_hosts"),
+		"-oStrictHostKeyChecking=accept-new", "-oPreferredAuthentications=password", "-oNumberOfPasswordPrompts=1", "-oLogLevel=ERROR", "-F/dev/null"}
+}
+
+// run runs a client in w.dir. HOST in its arguments is alice at the gateway.
+func (w *world) run(t testing.TB, stdin, program string, args ...string) (string, error) {
+	t.Helper()
+	for i, a := range args {
+		args[i] = strings.ReplaceAll(a, "HOST", gatewaytest.Alice+"@127.0.0.1")
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
+	defer cancel()
+	c := exec.CommandContext(ctx, program, append(w.options(), args...)...)
+	c.Dir, c.Stdin = w.dir, strings.NewReader(stdin)
+	c.Env = append(os.Environ(), "SSH_ASKPASS="+filepath.Join(w.dir, "askpass"), "SSH_ASKPASS_REQUIRE=force")
+	out, err := c.CombinedOutput()
+	return string(out), err
+}
+
+// must is run for a client that must succeed.
+func (w *world) must(t testing.TB, stdin, program string, args ...string) string {
+	t.Helper()
+	out, err := w.run(t, stdin, program, args...)
+	if err != nil {
+		t.Fatalf("%s %v: %v\n%s", program, args, err, out)
+	}
+	return out
+}
+
+// sftp runs a batch of commands.
+func (w *world) sftp(t testing.TB, lines ...string) string {
+	t.Helper()
+	return w.must(t, strings.Join(lines, "\n")+"\n", "sftp", "-oBatchMode=no", "-b-", "HOST")
+}
+
+// local writes a file of the client.
+func (w *world) local(t testing.TB, name string, content []byte) {
+	t.Helper()
+	name = filepath.Join(w.dir, name)
+	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(name, content, 0o640); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// wantFile compares a file in alice's home.
+func (w *world) wantFile(t testing.TB, name string, want []byte) {
+	t.Helper()
+	got := pfstest.ReadFile(t, w.Store, pfs.Path("/home/"+gatewaytest.Alice).Join(name))
+	if !bytes.Equal(got, want) {
+		t.Errorf("%s has %d bytes that differ from the %d expected", name, len(got), len(want))
+	}
+}
+
+func random(n int) []byte {
+	b := make([]byte, n)
+	r := rand.NewChaCha8([32]byte{byte(n)})
+	_, _ = r.Read(b)
+	return b
+}
+
+func TestSFTP(t *testing.T) {
+	w := newWorld(t)
+	large := random(9<<20 + 123)
+	w.local(t, "large", large)
+	w.local(t, "small", []byte("small"))
+	w.local(t, "empty", nil)
+	w.local(t, "d/e/f", []byte("f"))
+	out := w.sftp(t, "pwd", "put large", "put -f small", "put -p empty", "put -R d", "ls -l", "ls -la d", "get large back", "get -R d d2",
+		"mkdir x", "rename small x/s", "symlink x/s link", "get link throughlink", "chmod 600 large", "ln x/s hard", "df", "rm empty", "mkdir y", "rmdir y", "-mkdir x", "-rmdir x", "-rm x",
+		"cd /mnt/hdfs/idl/d/e", "get f throughalias", "ls -l ../../large", "-get nothing")
+	for _, want := range []string{
+		"Remote working directory: /pfs/dc/home/alice@example.org\n", "-rw-------", `remote mkdir "/pfs/dc/home/alice@example.org/x": Failure`,
+		`rmdir "/pfs/dc/home/alice@example.org/x": Failure`, `remote delete /pfs/dc/home/alice@example.org/x: Failure`, `nothing" not found`,
+	} {
+		if !strings.Contains(out, want) {
+			t.Errorf("no %q in:\n%s", want, out)
+		}
+	}
+	w.wantFile(t, "large", large)
+	for name, want := range map[string][]byte{"back": large, "d2/e/f": []byte("f"), "throughlink": []byte("small"), "throughalias": []byte("f")} {
+		if got, err := os.ReadFile(filepath.Join(w.dir, name)); err != nil || !bytes.Equal(got, want) {
+			t.Errorf("%s: %d bytes, %v", name, len(got), err)
+		}
+	}
+}
+
+// TestReput interrupts uploads, and continues them with OpenSSH at another replica.
+func TestReput(t *testing.T) {
+	w := newWorld(t)
+	content := random(11<<20 + 77)
+	w.local(t, "f", content)
+	w.Session(t, gatewaytest.Alice, "test") // makes the home
+	pfstest.WriteFile(t, w.Store, "/home/"+gatewaytest.Alice+"/f", []byte("old"))
+	for _, sent := range []int{100, 5<<20 + 1000, len(content)} {
+		c := dial(t, w.addr, gatewaytest.Alice)
+		h := c.open(t, "f", 0x1a) // write, create, truncate
+		for off := 0; off < sent; off += 200_000 {
+			c.write(t, h, content[off:min(sent, off+200_000)], off)
+		}
+		if size := c.size(t, "f"); size != uint64(sent) {
+			t.Errorf("while %d bytes are uploaded, their user sees %d", sent, size)
+		}
+		w.wantFile(t, "f", []byte("old"))
+		bob := dial(t, w.addr, gatewaytest.Root)
+		if size := bob.size(t, string(gatewaytest.Home(gatewaytest.Alice))+"/f"); size != 3 {
+			t.Errorf("others see %d bytes", size)
+		}
+		c.Close()
+		w.addr, w.stop = serve(t, w.Replica(t))
+		waitFor(t, func() bool { return dial(t, w.addr, gatewaytest.Alice).size(t, "f") == uint64(sent) })
+		if sent == len(content) {
+			w.sftp(t, "rm f", "put f")
+		} else {
+			w.sftp(t, "reput f")
+		}
+		w.wantFile(t, "f", content)
+		if size := dial(t, w.addr, gatewaytest.Alice).size(t, "f"); size != uint64(len(content)) {
+			t.Errorf("after the end the file has %d bytes", size)
+		}
+		pfstest.WriteFile(t, w.Store, "/home/"+gatewaytest.Alice+"/f", []byte("old"))
+	}
+	for _, dir := range []string{"home/" + gatewaytest.Alice} {
+		entries, err := os.ReadDir(filepath.Join(w.store, dir))
+		if err != nil || len(entries) != 1 {
+			t.Errorf("staged files are left: %v, %v", entries, err)
+		}
+	}
+}
+
+// TestReputDamaged damages staged bytes behind the back of the service: they are never continued.
+func TestReputDamaged(t *testing.T) {
+	w := newWorld(t)
+	content := random(9 << 20)
+	w.local(t, "f", content)
+	c := dial(t, w.addr, gatewaytest.Alice)
+	h := c.open(t, "f", 0x1a)
+	for off := 0; off < 8<<20; off += 1 << 17 {
+		c.write(t, h, content[off:off+1<<17], off)
+	}
+	c.Close()
+	waitFor(t, func() bool { return dial(t, w.addr, gatewaytest.Alice).size(t, "f") == 8<<20 })
+	staged, err := filepath.Glob(filepath.Join(w.store, "home", gatewaytest.Alice, ".pfs-up-*"))
+	if err != nil || len(staged) != 2 {
+		t.Fatalf("%v, %v", staged, err)
+	}
+	for _, name := range staged {
+		if info, err := os.Stat(name); err == nil && info.Size() >= 8<<20 {
+			f, err := os.OpenFile(name, os.O_WRONLY, 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := f.WriteAt([]byte("damage"), 5<<20); err != nil {
+				t.Fatal(err)
+			}
+			f.Close()
+		}
+	}
+	if out, err := w.run(t, "reput f\n", "sftp", "-b-", "HOST"); err == nil {
+		t.Errorf("continued with damaged bytes:\n%s", out)
+	}
+	w.sftp(t, "put f")
+	w.wantFile(t, "f", content)
+}

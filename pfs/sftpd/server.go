@@ -1,0 +1,284 @@
+package sftpd
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"log/slog"
+	"net"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/paddlecloud/pfs/internal/gateway"
+	"github.com/paddlecloud/pfs/pfs"
+	"github.com/paddlecloud/pfs/pfs/auth"
+	"golang.org/x/crypto/ssh"
+)
+
+const (
+	// loginTime is how long a client may take to log in.
+	loginTime = 30 * time.Second
+	// checkEvery is how often the credentials of idle connections are checked.
+	checkEvery = 5 * time.Second
+	// stall is how long a client may accept no bytes.
+	stall = 2 * time.Minute
+	// maxChannels bounds the sessions in one connection, as OpenSSH's server does.
+	maxChannels = 10
+	// maxHandles bounds the open files and directories of a session.
+	maxHandles = 256
+	// maxUserHandles bounds those of a user in all sessions.
+	maxUserHandles = 1024
+)
+
+// Config is the configuration of a Server. Fields without a stated default are required.
+type Config struct {
+	Auth Authenticator
+	Open gateway.Open
+
+	// Logged is called after each attempt to log in. Default: nothing.
+	Logged func(ctx context.Context, user, remote string, err error)
+
+	HostKey []byte // private key in PEM
+	Home    func(id auth.Identity) pfs.Path
+	Aliases []Alias
+	Logger  *slog.Logger // default: discard
+}
+
+// Authenticator is the part of auth.Service that a Server uses.
+type Authenticator interface {
+	Authenticate(ctx context.Context, user, password, remote string) (auth.Grant, error)
+}
+
+// Server serves SFTP and SCP.
+type Server struct {
+	cfg     Config
+	ssh     *ssh.ServerConfig
+	uploads *uploads
+
+	mu      sync.Mutex
+	conns   map[net.Conn]*user // nil until the user is known
+	handles map[string]int     // by user
+}
+
+// user is a user in one connection.
+type user struct {
+	gateway.Session
+	home    pfs.Path
+	aliases []Alias
+	remote  string
+}
+
+// New returns a Server.
+func New(cfg Config) (*Server, error) {
+	if cfg.Logger == nil {
+		cfg.Logger = slog.New(slog.DiscardHandler)
+	}
+	for _, a := range cfg.Aliases {
+		if err := CheckAlias(a); err != nil {
+			return nil, err
+		}
+	}
+	cfg.Aliases = slices.Clone(cfg.Aliases)
+	slices.SortFunc(cfg.Aliases, func(a, b Alias) int { return cmp.Compare(len(b.From), len(a.From)) }) // the longest first
+	key, err := ssh.ParsePrivateKey(cfg.HostKey)
+	if err != nil {
+		return nil, pfs.Errorf("sftpd.New", "", pfs.Invalid, "the host key: %w", err)
+	}
+	s := &Server{cfg: cfg, uploads: newUploads(), conns: map[net.Conn]*user{}, handles: map[string]int{}}
+	s.ssh = &ssh.ServerConfig{
+		Config: ssh.Config{
+			KeyExchanges: []string{ssh.KeyExchangeMLKEM768X25519, ssh.KeyExchangeCurve25519, ssh.KeyExchangeECDHP256, ssh.KeyExchangeDH16SHA512},
+			// Not ChaCha20-Poly1305, which many clients would choose: on amd64 it has no fast implementation in Go.
+			Ciphers: []string{ssh.CipherAES128GCM, ssh.CipherAES256GCM, ssh.CipherAES256CTR, ssh.CipherAES128CTR},
+			MACs:    []string{ssh.HMACSHA256ETM, ssh.HMACSHA512ETM, ssh.HMACSHA256, ssh.HMACSHA512},
+		},
+		ServerVersion:    "SSH-2.0-pfsd",
+		PasswordCallback: s.password,
+	}
+	s.ssh.AddHostKey(key)
+	return s, nil
+}
+
+// grantKey is the key of the auth.Grant in ssh.Permissions.
+type grantKey struct{}
+
+func (s *Server) password(c ssh.ConnMetadata, password []byte) (*ssh.Permissions, error) {
+	g, err := s.cfg.Auth.Authenticate(context.Background(), c.User(), string(password), c.RemoteAddr().String())
+	return s.logged(c, g, err)
+}
+
+// logged reports an attempt to log in.
+func (s *Server) logged(c ssh.ConnMetadata, g auth.Grant, err error) (*ssh.Permissions, error) {
+	if s.cfg.Logged != nil {
+		s.cfg.Logged(context.Background(), c.User(), c.RemoteAddr().String(), err)
+	}
+	return &ssh.Permissions{ExtraData: map[any]any{grantKey{}: g}}, err
+}
+
+// Serve serves the connections of l until ctx is done or l fails. Then it ends all connections, and keeps open uploads
+// to be continued.
+func (s *Server) Serve(ctx context.Context, l net.Listener) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	var work sync.WaitGroup
+	defer work.Wait()
+	stop := context.AfterFunc(ctx, func() {
+		_ = l.Close()
+		s.closeAll(func(*user) bool { return true })
+	})
+	defer stop()
+	work.Go(func() { s.watch(ctx) })
+	for {
+		c, err := l.Accept()
+		if ctx.Err() != nil {
+			if err == nil {
+				_ = c.Close()
+			}
+			return nil
+		}
+		if err != nil {
+			cancel()
+			return err
+		}
+		s.mu.Lock()
+		s.conns[c] = nil
+		s.mu.Unlock()
+		work.Go(func() {
+			defer func() {
+				_ = c.Close()
+				s.mu.Lock()
+				delete(s.conns, c)
+				s.mu.Unlock()
+			}()
+			err := pfs.Guard("sftpd.Serve", "", func() error { return s.serve(ctx, c) })
+			level := slog.LevelDebug // a client that leaves, or does not speak SSH, is no news
+			if bug := new(pfs.PanicError); errors.As(err, &bug) {
+				level = slog.LevelError
+			}
+			s.cfg.Logger.Log(ctx, level, "sftp connection ended", "remote", c.RemoteAddr(), "err", err)
+		})
+		if ctx.Err() != nil { // after closeAll has looked
+			_ = c.Close()
+		}
+	}
+}
+
+// watch ends the connections of users whose credentials are no longer valid.
+func (s *Server) watch(ctx context.Context) {
+	ticker := time.NewTicker(checkEvery)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+			s.closeAll(func(u *user) bool { return u != nil && errors.Is(u.Check(), pfs.Unauthenticated) })
+		}
+	}
+}
+
+// closeAll closes the connections of users that which selects; nil is one that is not logged in yet.
+func (s *Server) closeAll(which func(*user) bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for c, u := range s.conns {
+		if which(u) {
+			_ = c.Close()
+		}
+	}
+}
+
+// serve serves one connection.
+func (s *Server) serve(ctx context.Context, nc net.Conn) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	_ = nc.SetDeadline(time.Now().Add(loginTime))
+	conn, channels, requests, err := ssh.NewServerConn(&pacedConn{Conn: nc}, s.ssh)
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	_ = nc.SetDeadline(time.Time{})
+	go ssh.DiscardRequests(requests)
+	g, _ := conn.Permissions.ExtraData[grantKey{}].(auth.Grant)
+	remote := nc.RemoteAddr().String()
+	x, err := s.cfg.Open(ctx, g, remote)
+	if err != nil {
+		return err
+	}
+	defer x.Close()
+	u := &user{Session: x, home: s.cfg.Home(g.Identity), remote: remote}
+	for _, a := range s.cfg.Aliases {
+		u.aliases = append(u.aliases, Alias{a.From, strings.ReplaceAll(a.To, "{user}", g.Name)})
+	}
+	s.mu.Lock()
+	s.conns[nc] = u
+	s.mu.Unlock()
+	var work sync.WaitGroup
+	defer work.Wait()
+	defer cancel()
+	open := make(chan struct{}, maxChannels)
+	for nch := range channels {
+		if nch.ChannelType() != "session" {
+			_ = nch.Reject(ssh.UnknownChannelType, "only sessions")
+			continue
+		}
+		select {
+		case open <- struct{}{}:
+		default:
+			_ = nch.Reject(ssh.ResourceShortage, "too many sessions in this connection")
+			continue
+		}
+		ch, requests, err := nch.Accept()
+		if err != nil {
+			<-open
+			continue
+		}
+		work.Go(func() {
+			defer func() { <-open }()
+			defer ch.Close()
+			err := pfs.Guard("sftpd.channel", "", func() error { return s.channel(ctx, u, ch, requests) })
+			if err != nil {
+				s.cfg.Logger.Debug("sftp session ended", "remote", remote, "user", g.Name, "err", err)
+			}
+		})
+	}
+	return nil
+}
+
+// pacedConn ends a connection whose client accepts no bytes. The first deadline, for the login, stays.
+type pacedConn struct {
+	net.Conn
+	began time.Time
+}
+
+func (c *pacedConn) Write(p []byte) (int, error) {
+	if c.began.IsZero() {
+		c.began = time.Now()
+	}
+	if time.Since(c.began) > loginTime {
+		_ = c.SetWriteDeadline(time.Now().Add(stall))
+	}
+	return c.Conn.Write(p)
+}
+
+// takeHandle counts a handle of the user; ok is false if there are too many.
+func (s *Server) takeHandle(name string) (ok bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.handles[name] >= maxUserHandles {
+		return false
+	}
+	s.handles[name]++
+	return true
+}
+
+func (s *Server) leaveHandle(name string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.handles[name]--; s.handles[name] == 0 {
+		delete(s.handles, name)
+	}
+}

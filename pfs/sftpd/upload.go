@@ -1,0 +1,291 @@
+package sftpd
+
+import (
+	"context"
+	"errors"
+	"io"
+	"io/fs"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/paddlecloud/pfs/internal/gateway"
+	"github.com/paddlecloud/pfs/pfs"
+	"github.com/paddlecloud/pfs/pfs/digest"
+)
+
+const (
+	// maxAhead bounds the bytes of an upload that came before those in front of them, in memory. Clients that write
+	// in parallel have no more under way.
+	maxAhead = 4 << 20
+	// maxGap bounds the zeros that are written for bytes that never came.
+	maxGap = 64 << 20
+	// leaveWithin bounds what is done for a client that has left.
+	leaveWithin = 10 * time.Second
+)
+
+// errRandom says that a client writes where uploads cannot be written.
+var errRandom = errors.New("write at a random offset")
+
+// upload is a file that is published whole when the client closes it. Its bytes reach the store, and the digest, in
+// order, whatever the order in which they come.
+type upload struct {
+	u        *user
+	in       *uploads
+	name     pfs.Path
+	can      pfs.Capabilities
+	w        pfs.Staged
+	tag      versionTag // of the file that it will replace
+	exclude  bool       // it replaces nothing
+	hash     *digest.Hash
+	journal  *journal         // nil until there is something to note
+	ahead    map[int64][]byte // by offset
+	aheadLen int
+
+	mu    sync.Mutex // guards what follows, which other sessions look at
+	size  int64      // of the bytes in order
+	mode  fs.FileMode
+	time  time.Time // of the last write, or as the client has set it
+	isSet bool      // the client has set the time
+}
+
+// uploads are the open uploads of a Server, so that their user sees them.
+type uploads struct {
+	mu  sync.Mutex
+	all map[uploadKey]*upload
+}
+
+type uploadKey struct {
+	user string
+	name pfs.Path
+}
+
+func newUploads() *uploads { return &uploads{all: map[uploadKey]*upload{}} }
+
+// of returns the open upload of name by u; nil if there is none.
+func (l *uploads) of(u *user, name pfs.Path) *upload {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.all[uploadKey{u.User().Name, name}]
+}
+
+func (l *uploads) add(up *upload) *upload {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.all[uploadKey{up.u.User().Name, up.name}] = up
+	return up
+}
+
+func (l *uploads) remove(up *upload) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if key := (uploadKey{up.u.User().Name, up.name}); l.all[key] == up {
+		delete(l.all, key)
+	}
+}
+
+// begin begins an upload that will replace the file old, in place of an interrupted one.
+func (l *uploads) begin(ctx context.Context, u *user, name pfs.Path, old pfs.Info, can pfs.Capabilities, mode fs.FileMode, exclude bool) (*upload, error) {
+	up := &upload{u: u, in: l, name: name, can: can, tag: tagOf(old), exclude: exclude, mode: mode, time: time.Now(), ahead: map[int64][]byte{}}
+	up.hash, _ = digest.NewHash(digest.XXH3, digest.Unknown)
+	err := u.Do(ctx, "create", func(ctx context.Context) (err error) {
+		if resumable(can) && l.of(u, name) == nil {
+			discardRecord(ctx, u, name)
+		}
+		up.w, err = u.FS().Create(ctx, name, pfs.CreateOptions{ID: pfs.NewID()})
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return l.add(up), nil
+}
+
+// info describes the upload as its user sees it.
+func (up *upload) info() pfs.Info {
+	up.mu.Lock()
+	defer up.mu.Unlock()
+	id := up.u.User()
+	return pfs.Info{Name: up.name.Base(), Size: up.size, Mode: up.mode, ModTime: up.time, UID: uint32(id.UID), GID: uint32(id.GID), Links: 1}
+}
+
+func (up *upload) length() int64 {
+	up.mu.Lock()
+	defer up.mu.Unlock()
+	return up.size
+}
+
+// set sets the attributes with which the file is published.
+func (up *upload) set(a attributes) {
+	up.mu.Lock()
+	defer up.mu.Unlock()
+	if a.flags&attrMode != 0 {
+		up.mode = a.mode.Perm()
+	}
+	if a.flags&attrTimes != 0 {
+		up.time, up.isSet = a.time, true
+	}
+}
+
+func (up *upload) readAt(ctx context.Context, p []byte, off int64) (int, error) {
+	n := max(0, min(int64(len(p)), up.length()-off))
+	if n == 0 {
+		return 0, io.EOF
+	}
+	return gateway.ReadAt(ctx, up.u, up.w, p[:n], off)
+}
+
+// write takes bytes at off. It keeps those that come before their turn, and answers errRandom where an upload
+// cannot go on.
+func (up *upload) write(ctx context.Context, p []byte, off int64) error {
+	size := up.length()
+	switch {
+	case len(p) == 0:
+		return nil
+	case off < size || off-size > maxGap:
+		return errRandom
+	case off > size:
+		if _, twice := up.ahead[off]; twice {
+			return errRandom
+		}
+		up.ahead[off] = slices.Clone(p)
+		up.aheadLen += len(p)
+		if up.aheadLen <= maxAhead {
+			return nil
+		}
+		return up.fill(ctx)
+	}
+	if err := up.append(ctx, p); err != nil {
+		return err
+	}
+	return up.catchUp(ctx)
+}
+
+// catchUp appends what came ahead and is now in turn.
+func (up *upload) catchUp(ctx context.Context) error {
+	for {
+		off := up.length()
+		p, ok := up.ahead[off]
+		if !ok {
+			break
+		}
+		up.drop(off)
+		if err := up.append(ctx, p); err != nil {
+			return err
+		}
+	}
+	for off := range up.ahead {
+		if off < up.length() {
+			return errRandom // it overlaps
+		}
+	}
+	return nil
+}
+
+func (up *upload) drop(off int64) {
+	up.aheadLen -= len(up.ahead[off])
+	delete(up.ahead, off)
+}
+
+// fill closes the gap before the first bytes that came ahead with zeros, which is what a file has there.
+func (up *upload) fill(ctx context.Context) error {
+	for len(up.ahead) > 0 {
+		first := int64(-1)
+		for off := range up.ahead {
+			if first < 0 || off < first {
+				first = off
+			}
+		}
+		zeros := make([]byte, min(first-up.length(), 256<<10))
+		for first > up.length() {
+			if err := up.append(ctx, zeros[:min(int64(len(zeros)), first-up.length())]); err != nil {
+				return err
+			}
+		}
+		if err := up.catchUp(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// append writes the next bytes to the store, and notes the digests of leaves that are complete.
+func (up *upload) append(ctx context.Context, p []byte) error {
+	n, err := gateway.WriteAt(ctx, up.u, up.w, p, up.length())
+	if err != nil {
+		return err // some of p may be staged: it is written again at the same place
+	}
+	_, _ = up.hash.Write(p)
+	up.mu.Lock()
+	up.size += int64(n)
+	if !up.isSet {
+		up.time = time.Now()
+	}
+	size := up.size
+	up.mu.Unlock()
+	if resumable(up.can) && size/pfs.ChunkSize > (size-int64(n))/pfs.ChunkSize {
+		up.note(ctx, size/pfs.ChunkSize*pfs.ChunkSize)
+	}
+	return nil
+}
+
+// note records the digests of the first size bytes. Without them the upload is correct, but cannot be continued.
+func (up *upload) note(ctx context.Context, size int64) {
+	_ = up.u.Do(ctx, "note", func(ctx context.Context) error { return up.noteNow(ctx, size) })
+}
+
+func (up *upload) noteNow(ctx context.Context, size int64) (err error) {
+	if up.journal == nil {
+		if up.journal, err = newJournal(ctx, up); err != nil {
+			return err
+		}
+	}
+	return up.journal.add(ctx, up.hash, size)
+}
+
+// publish gives the file its name.
+func (up *upload) publish(ctx context.Context) error {
+	if err := up.fill(ctx); err != nil {
+		if err == errRandom {
+			err = pfs.Errorf("sftpd.publish", up.name, pfs.Unsupported, "writes that overlap")
+		}
+		return err
+	}
+	up.mu.Lock()
+	opts := pfs.CommitOptions{Size: up.size, Mode: up.mode, Digest: up.hash.Sum(), NoReplace: up.exclude}
+	if up.isSet {
+		opts.ModTime = up.time
+	}
+	up.mu.Unlock()
+	err := up.u.Change(ctx, "put", func(ctx context.Context) error {
+		_, err := gateway.Commit(ctx, up.u.FS(), up.name, up.w, opts)
+		if err == nil {
+			_ = up.w.Close(ctx)
+			if up.journal != nil {
+				_ = up.journal.w.Close(ctx)
+			}
+		}
+		return err
+	}, "path", up.name, "bytes", opts.Size, "digest", opts.Digest)
+	if err == nil {
+		up.in.remove(up)
+	}
+	return err
+}
+
+// abandon keeps what is staged, so that the client can continue. The client has left, so it takes no turns.
+func (up *upload) abandon() {
+	defer up.in.remove(up)
+	ctx, cancel := context.WithTimeout(context.Background(), leaveWithin)
+	defer cancel()
+	size := up.length()
+	if size > 0 && resumable(up.can) && up.noteNow(ctx, size) == nil {
+		_ = up.w.Suspend(ctx)
+		_ = up.journal.w.Suspend(ctx)
+		return
+	}
+	if up.journal != nil {
+		_ = up.journal.w.Close(ctx)
+	}
+	_ = up.w.Close(ctx)
+}
