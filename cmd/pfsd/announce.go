@@ -41,6 +41,7 @@ func (s *service) announcement(front net.Addr, metrics net.Listener) []string {
 		}
 	}
 	lines = append(lines, "to add a user: pfsd user add NAME --data "+shellQuote(s.opts.data), "to log in: "+login)
+	lines = append(lines, s.announceSFTP()...)
 	if metrics != nil {
 		lines = append(lines, fmt.Sprintf("metrics on http://%s/metrics", metrics.Addr()))
 	}

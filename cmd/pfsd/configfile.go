@@ -15,6 +15,7 @@ import (
 	"github.com/paddlecloud/pfs/cmd/internal/strictyaml"
 	"github.com/paddlecloud/pfs/pfs"
 	"github.com/paddlecloud/pfs/pfs/namespace"
+	"github.com/paddlecloud/pfs/pfs/sftpd"
 	"github.com/urfave/cli/v2"
 	"go.yaml.in/yaml/v3"
 )
@@ -47,6 +48,7 @@ type configFile struct {
 	file        strictyaml.File
 	settings    []setting
 	datacenters []datacenter
+	aliases     []sftpd.Alias
 }
 
 // setting is an option of serve.
@@ -93,6 +95,9 @@ func (f *configFile) parse(data []byte) error {
 	return f.file.EachPair(root.Content[0], append(known, keyDatacenters), func(key string, v *yaml.Node) error {
 		if key == keyDatacenters {
 			return f.parseDatacenters(v)
+		}
+		if key == keySFTP {
+			return f.parseSFTP(v)
 		}
 		value, err := f.file.Text(key, v)
 		if err != nil {

@@ -47,6 +47,10 @@ func TestWrongConfigFiles(t *testing.T) {
 		{"a quota without a limit", "data: d\ndatacenters:\n  dc1: {store: 'mem:', home-quota: {}}\n", cliio.Usage, []string{":3:", "missing"}},
 		{"a datacenter called public", "data: d\ndatacenters:\n  public: {store: 'mem:'}\n", cliio.Usage, []string{":3:", "/pfs/public"}},
 		{"a current one that is not there", "data: d\ncurrent: b\ndatacenters:\n  a: {store: 'mem:'}\n", cliio.Usage, []string{"--current b"}},
+		{"an unknown key of sftp", "data: d\nsftp: {port: 22}\n", cliio.Usage, []string{":2:", "port"}},
+		{"an alias into the tree", "data: d\nsftp:\n  listen: 127.0.0.1:0\n  aliases:\n    /pfs/x: /pfs/y\n", cliio.Usage, []string{":5:", "outside /pfs"}},
+		{"an alias out of the tree", "data: d\nsftp:\n  listen: 127.0.0.1:0\n  aliases:\n    /mnt/x: /etc\n", cliio.Usage, []string{":5:", "/etc"}},
+		{"aliases without an address", "data: d\nsftp:\n  aliases: {/mnt/x: /pfs/y}\n", cliio.Usage, []string{"--sftp HOST:PORT"}},
 		{"no data", "listen: 127.0.0.1:0\n", cliio.Usage, []string{"--data"}},
 		{"empty", "", cliio.Usage, []string{"--data"}},
 	}

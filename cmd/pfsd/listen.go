@@ -17,6 +17,9 @@ func (s *service) openListeners(context.Context) (err error) {
 	if s.front, err = s.openListener("--listen", s.opts.listen); err == nil && s.opts.metricsListen != "" {
 		s.metrics, err = s.openListener("--metrics-listen", s.opts.metricsListen)
 	}
+	if err == nil && s.opts.sftp != "" {
+		s.ssh, err = s.openListener("--sftp", s.opts.sftp)
+	}
 	return err
 }
 

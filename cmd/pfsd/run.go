@@ -79,9 +79,20 @@ func (s *service) httpServer(h http.Handler) *http.Server {
 
 // serveAll serves until ctx is done or a listener fails, then shuts down.
 func (s *service) serveAll(ctx context.Context, doors []door) error {
-	failed := make(chan error, len(doors))
+	failed := make(chan error, len(doors)+len(s.gateways))
 	for _, d := range doors {
 		go func() { failed <- d.server.Serve(d.listener) }()
+	}
+	serving, stop := context.WithCancel(ctx)
+	defer stop()
+	var gateways sync.WaitGroup
+	defer gateways.Wait()
+	for _, serve := range s.gateways {
+		gateways.Go(func() {
+			if err := serve(serving); err != nil {
+				failed <- err
+			}
+		})
 	}
 	var err error
 	select {
@@ -90,6 +101,7 @@ func (s *service) serveAll(ctx context.Context, doors []door) error {
 	case err = <-failed:
 		err = pfs.Errorf("pfsd.serveAll", "", pfs.Other, "%w", err)
 	}
+	stop()
 	return errors.Join(err, s.shutdown(context.WithoutCancel(ctx), doors))
 }
 

@@ -18,6 +18,7 @@ import (
 type serveOptions struct {
 	data                  string
 	listen, metricsListen string
+	sftp                  string
 	datacenters           []datacenter
 	current               string
 	tlsCert, tlsKey       string
@@ -78,6 +79,7 @@ func serveFlags(o *serveOptions) []cli.Flag {
 		&cli.IntFlag{Name: "max-requests", Destination: &o.requests, Value: 256, Usage: "process at most `N` requests at a time, a quarter of them for one user"},
 		&cli.IntFlag{Name: "max-handles", Destination: &o.handles, Value: 4096, Usage: "keep at most `N` files open for clients at a time, a quarter of them for one user"},
 		&cli.GenericFlag{Name: "access-life", Value: &cliio.DurationFlag{Duration: auth.DefaultAccessLife}, Usage: "`DURATION` of access tokens; clients renew them"},
+		&cli.StringFlag{Name: keySFTP, Destination: &o.sftp, Usage: "serve SFTP and SCP at `HOST:PORT`"},
 		&cli.StringFlag{Name: "metrics-listen", Destination: &o.metricsListen, Usage: "serve /metrics, /healthz and /readyz over plain HTTP at `HOST:PORT`", DefaultText: "/metrics at --listen, on loopback only"},
 		&cli.StringFlag{Name: "audit-log", Destination: &o.auditLog, Usage: "append a line per change to `FILE`; - is standard output", DefaultText: "in the log, a summary at a terminal"},
 		&cli.GenericFlag{Name: "log-format", Value: cliargs.Suggest(&o.logFormat, "json", "text"), Usage: "`FORMAT` of the log: text or json"},
@@ -155,6 +157,9 @@ func (o serveOptions) check() error {
 		return err
 	}
 	err := cliio.CheckAddress("--listen", o.listen)
+	if err == nil {
+		err = o.checkSFTP()
+	}
 	if err == nil && o.noTLS && !o.insecure && !cliio.IsLoopback(o.host()) {
 		err = cliargs.Usagef("--no-tls would send passwords in plain text to %s: use TLS, listen on 127.0.0.1, or add --insecure behind a proxy that does TLS", o.listen)
 	}

@@ -38,6 +38,10 @@ type service struct {
 
 	front   net.Listener
 	metrics net.Listener // nil without --metrics-listen
+	ssh     net.Listener // nil without --sftp
+	hostKey string       // fingerprint of the host key of SSH
+
+	gateways []func(context.Context) error // each serves until its context is done
 
 	background []func(context.Context) // work of engines
 	closers    []func() error
@@ -78,7 +82,7 @@ func (m *Main) serve(ctx context.Context, opts serveOptions) error {
 // open opens everything that the service needs. It listens before it opens a store, so that a
 // second service, started by mistake, takes nothing from the first.
 func (s *service) open(ctx context.Context) error {
-	steps := []func(context.Context) error{s.openAuth, s.openCertificate, s.openAudit, s.openListeners, s.openStores, s.openServer}
+	steps := []func(context.Context) error{s.openAuth, s.openCertificate, s.openAudit, s.openListeners, s.openStores, s.openServer, s.openSFTP}
 	for _, step := range steps {
 		if err := step(ctx); err != nil {
 			return err

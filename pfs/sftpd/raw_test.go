@@ -343,4 +343,3 @@ func TestManyNames(t *testing.T) {
 		t.Errorf("%d of %d names", got, names)
 	}
 }
-

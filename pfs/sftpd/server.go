@@ -57,6 +57,8 @@ type Server struct {
 	ssh     *ssh.ServerConfig
 	uploads *uploads
 
+	fingerprint string
+
 	mu      sync.Mutex
 	conns   map[net.Conn]*user // nil until the user is known
 	handles map[string]int     // by user
@@ -98,8 +100,12 @@ func New(cfg Config) (*Server, error) {
 		PasswordCallback: s.password,
 	}
 	s.ssh.AddHostKey(key)
+	s.fingerprint = ssh.FingerprintSHA256(key.PublicKey())
 	return s, nil
 }
+
+// Fingerprint returns the fingerprint of the host key, as ssh shows it.
+func (s *Server) Fingerprint() string { return s.fingerprint }
 
 // grantKey is the key of the auth.Grant in ssh.Permissions.
 type grantKey struct{}
