@@ -47,6 +47,7 @@ type jobs struct {
 	fsys    pfs.FileSystem
 	engine  *jobhttp.Client
 	program string // a directory with the package
+	file    string // the configuration of pfsd
 }
 
 // newJobs gives pfsd the engine, and prepares an image, a package and a dataset.
@@ -62,7 +63,8 @@ func newJobs(t *testing.T, p pods, at place) *jobs {
 	p.k.Kubectl(t, string(manifest), "apply", "-f", "-")
 	t.Cleanup(func() { p.k.Kubectl(t, string(manifest), "delete", "--ignore-not-found", "-f", "-") })
 	p.k.Kubectl(t, "", "-n", "pfs-system", "rollout", "status", "ds/pfs-csi", "--timeout=3m")
-	p.s.restart(t, j.config(t))
+	j.file = j.config(t)
+	p.s.restart(t, j.file)
 
 	c, err := client.New(client.Options{Endpoint: p.s.endpoint, Fingerprint: p.s.fingerprint, Token: p.s.access})
 	if err != nil {

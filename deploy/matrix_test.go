@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -13,10 +14,12 @@ import (
 	"github.com/paddlecloud/pfs/internal/job"
 	"github.com/paddlecloud/pfs/internal/job/output"
 	"github.com/paddlecloud/pfs/internal/testbed"
+	"github.com/paddlecloud/pfs/pfs"
 	"github.com/paddlecloud/pfs/pfs/digest"
 )
 
-// TestJobs runs jobs on a real Kubernetes, with the mounts of the node plugin and a real HDFS behind pfsd.
+// TestJobs runs jobs on a real Kubernetes: with the mounts of the node plugin and a real HDFS behind pfsd, and with those of a
+// sidecar and a real CephFS.
 func TestJobs(t *testing.T) {
 	testbed.Long(t)
 	if _, err := os.Stat("/dev/fuse"); err != nil && os.Getenv("CI") != "true" {
@@ -34,6 +37,17 @@ func TestJobs(t *testing.T) {
 		c := testbed.HDFS(t)
 		matrix(t, p, place{name: "hdfs", store: "hdfs://" + c.Scratch(t), options: "conf-dir: " + c.ConfDir + ", block-size: 1M, part-size: 32M", quota: quota, mount: "plugin", life: "1h"})
 	})
+	t.Run("CephFS", func(t *testing.T) {
+		c := testbed.Ceph(t)
+		if out, err := exec.Command("go", "build", "-trimpath", "-tags=ceph", "-o", bin, "../cmd/pfsd").CombinedOutput(); err != nil {
+			t.Fatalf("%v\n%s", err, out)
+		}
+		matrix(t, p, place{name: "ceph", store: "cephfs://" + c.Monitors + "/" + c.FileSystem + "/jobs-" + pfs.NewID(), options: "user: " + c.User + ", keyring: " + c.Keyring, quota: quota, mount: "sidecar", life: "1h"})
+	})
+	t.Run("Tokens", func(t *testing.T) {
+		j := newJobs(t, p, place{name: "local", store: "file://" + filepath.Join(p.s.data, "tokens"), quota: quota, mount: "plugin", life: "1m"})
+		j.expired(t)
+	})
 }
 
 // matrix runs one job for each way in which a trainer ends.
@@ -43,6 +57,15 @@ func matrix(t *testing.T, p pods, at place) {
 	t.Run("Memory", j.memory)
 	t.Run("Uploader", j.uploader)
 	t.Run("Killed", j.killed)
+	t.Run("Rank", j.rank)
+	t.Run("Evicted", j.evicted)
+	t.Run("EvictedRank", j.evictedRank)
+	t.Run("Preempted", j.preempted)
+	t.Run("NodeAgent", j.nodeAgent)
+	t.Run("LostNode", j.lostNode)
+	t.Run("APIServer", j.apiServer)
+	t.Run("ServiceAway", j.serviceAway)
+	t.Run("Converted", j.converted)
 }
 
 // succeeded waits for the success of a job in an attempt, and checks and logs what it left.
@@ -132,6 +155,12 @@ func (j *jobs) signal(t *testing.T, spec *job.Spec, argument string, s syscall.S
 	if len(list) != 2 {
 		t.Fatalf("%d processes of trainers have the argument %s", len(list), argument)
 	}
+	return kill(t, list, s)
+}
+
+// kill sends a signal to processes, and returns them.
+func kill(t *testing.T, list []int, s syscall.Signal) []int {
+	t.Helper()
 	for _, pid := range list {
 		if err := syscall.Kill(pid, s); err != nil {
 			t.Fatal(err)

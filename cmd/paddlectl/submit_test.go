@@ -114,8 +114,6 @@ func TestJobsOfTheService(t *testing.T) {
 	}
 	s.want(0, "submit -jobname j -parallelism 2 -entry x --json pkg", `{"name":"j","datacenter":"dc","engine":"test","package":"/pfs/dc/home/alice/jobs/j/package"}`)
 	s.want(5, "submit -jobname j -entry x pkg", "the name is in use", "kill -rm j")
-	s.want(1, "dataset convert --on dc --workers 2 --num-shards 1 --name-prefix d --output-path /pfs/dc/home/alice/d /pfs/dc/home/alice/in",
-		"jobs of the datacenter \"dc\" run on the engine \"test\"", "hint: without --on")
 	s.want(0, "get jobs", "j      Running   2/2        1", "test")
 	s.want(0, "get workers j", "trainer-1")
 	s.want(0, "get quota", "RESOURCE   USED   LIMIT   FREE\ngpu        1      2       1\n")

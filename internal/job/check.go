@@ -60,6 +60,8 @@ func (s *Spec) Check() error {
 		return bad("entry", s.Entry, "a NUL is not allowed")
 	case s.Topology != "" && !isRelative(s.Topology):
 		return bad("topology", s.Topology, "a file in the package is needed, as a relative path without \"..\"")
+	case s.Tool != "" && !toolName.MatchString(s.Tool):
+		return bad("tool", s.Tool, "it is not the name of a command")
 	case s.Passes < 1:
 		return bad("passes", fmt.Sprint(s.Passes), "at least 1 is needed")
 	case strings.ContainsAny(s.Image, " \t\n"):
@@ -141,6 +143,8 @@ var envName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
 // engineEnv matches the variables that engines set.
 var engineEnv = regexp.MustCompile(`^(PFS_.*|PADDLE_INIT_.*|PADDLE_CLOUD_.*|PADDLE_TRAINER.*|PADDLE_PSERVER.*|PADDLE_CURRENT_ENDPOINT|PADDLE_PORT|PADDLE_JOB_NAME|PADDLE_TRAINING_ROLE|TRAINING_ROLE|TRAINER_ID|TRAINERS|PSERVERS|TRAINER_PACKAGE|TOPOLOGY|ENTRY|POD_IP)$`)
+
+var toolName = regexp.MustCompile(`^[a-z-]+$`)
 
 // checkEnv explains why a user may not set the variable name; "" if the user may.
 func checkEnv(name string) string {

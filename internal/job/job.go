@@ -21,6 +21,7 @@ type Spec struct {
 	Package  pfs.Path `json:"package"`            // a directory on the service, read-only for the job
 	Entry    string   `json:"entry"`              // a command for sh -c, run in the package
 	Topology string   `json:"topology,omitempty"` // optional: a configuration file of PaddlePaddle v1 in the package
+	Tool     string   `json:"tool,omitempty"`     // optional: the command of paddlectl that Entry stands for. In a container it runs in the image of this project, as the user
 	Passes   int      `json:"passes"`
 	Image    string   `json:"image,omitempty"`    // optional for engines without images
 	Registry string   `json:"registry,omitempty"` // optional: the credentials for Image

@@ -43,6 +43,13 @@ func (c KubernetesCluster) Node(t testing.TB, command ...string) string {
 	return c.run(t, append([]string{"node"}, command...)...)
 }
 
+// Signal sends a signal ("KILL", "STOP", "CONT") to a daemon of the node: "apiserver" or "kubelet", for example. A daemon
+// that ends starts again a second later.
+func (c KubernetesCluster) Signal(t testing.TB, daemon, signal string) {
+	t.Helper()
+	c.run(t, "signal", daemon, signal)
+}
+
 func (c KubernetesCluster) run(t testing.TB, args ...string) string {
 	t.Helper()
 	out, err := call(c.script, c.env, args...)

@@ -13,6 +13,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/apache/arrow-go/v18/parquet"
+	"github.com/apache/arrow-go/v18/parquet/file"
+	"github.com/apache/arrow-go/v18/parquet/schema"
 	"github.com/klauspost/compress/gzip"
 	"github.com/paddlecloud/pfs/pfs"
 	"github.com/paddlecloud/pfs/pfs/dataset/recordfile"
@@ -121,6 +124,35 @@ func zipped(t *testing.T, text string) string {
 	return b.String()
 }
 
+// rowGroups returns a Parquet file with row groups of 100 rows.
+func rowGroups(t *testing.T, n int64) string {
+	t.Helper()
+	root := schema.MustGroup(schema.NewGroupNode("schema", parquet.Repetitions.Required, schema.FieldList{schema.NewInt64Node("n", parquet.Repetitions.Required, -1)}, -1))
+	var b bytes.Buffer
+	w := file.NewParquetWriter(&b, root)
+	for g := range n {
+		group := w.AppendRowGroup()
+		column, err := group.NextColumn()
+		if err != nil {
+			t.Fatal(err)
+		}
+		values := make([]int64, 100)
+		for i := range values {
+			values[i] = 100*g + int64(i)*7919
+		}
+		if _, err := column.(*file.Int64ColumnChunkWriter).WriteBatch(values, nil, nil); err != nil {
+			t.Fatal(err)
+		}
+		if err := errors.Join(column.Close(), group.Close()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
 // Several processes make the same bytes as one, from every format.
 func TestPartsEqual(t *testing.T) {
 	var lines, table, quoted strings.Builder
@@ -151,6 +183,7 @@ func TestPartsEqual(t *testing.T) {
 		"npy":      {Options{LineCount: 1}, map[string]string{"a.npy": readTestdata(t, "npy/f4.npy"), "b.npy": readTestdata(t, "npy/f4.npy")}},
 		"pickle":   {Options{LineCount: 5}, map[string]string{"a.pickle": readTestdata(t, "pickle/times-2.pickle"), "b.pickle": readTestdata(t, "pickle/py3-simple-2.pickle")}},
 		"parquet":  {Options{LineCount: 5}, map[string]string{"a.parquet": readTestdata(t, "parquet/nested.parquet"), "b.parquet": readTestdata(t, "parquet/nested.parquet")}},
+		"groups":   {Options{LineCount: 70}, map[string]string{"a.parquet": rowGroups(t, 23), "b.parquet": rowGroups(t, 5)}},
 		"tfrecord": {Options{NumShards: 2}, map[string]string{"a.tfrecord": readTestdata(t, "tfrecord/examples.tfrecord")}},
 		"tar":      {Options{LineCount: 1}, map[string]string{"a.tar": readTestdata(t, "webdataset/samples.tar")}},
 		"libsvm":   {Options{LineCount: 400, Format: "libsvm"}, map[string]string{"a": strings.Repeat("1 2:3\n# note\n", 900)}},

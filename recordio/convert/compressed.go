@@ -96,7 +96,7 @@ func open(ctx context.Context, s Source) (*opened, error) {
 	if err != nil {
 		return nil, err
 	}
-	o := &opened{Input: Input{Name: s.Name, Label: s.Label, Class: s.Class, ReaderAt: c.ReaderAt, Size: c.Size}}
+	o := &opened{Input: Input{Name: s.Name, Label: s.Label, Class: s.Class, ReaderAt: c.ReaderAt, Size: c.Size, from: s.From, to: s.To}}
 	if c.Close != nil {
 		o.closes = append(o.closes, c.Close)
 	}

@@ -56,8 +56,8 @@ type Source struct {
 	// Bytes is the size of the content, if the caller knows it. Run does not use it.
 	Bytes int64
 	// From and To select the records of an input of lines that begin in these bytes; To 0 is the
-	// end. With Exact a record begins at From; otherwise the first one after the next newline. See
-	// Prior.Cuts.
+	// end. With Exact a record begins at From; otherwise the first one after the next newline. Of a Parquet
+	// file they select row groups. See Prior.Cuts.
 	From, To int64
 	Exact    bool
 	// Open opens the content. It is called once, from any goroutine.
@@ -98,6 +98,8 @@ type Input struct {
 	Size     int64
 
 	labels *Input // of MNIST images; may be nil
+
+	from, to int64 // of the Source; for Parquet
 }
 
 // Decoder reads the samples of one input in order. It belongs to one goroutine.

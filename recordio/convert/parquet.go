@@ -50,6 +50,7 @@ type parquetDecoder struct {
 	told   notes
 
 	group int   // the next one to read
+	last  int   // the one after those to read
 	rows  int64 // rows left in the current group
 	n     int64
 }
@@ -78,7 +79,23 @@ func openParquet(in Input, limits Limits) (*parquetDecoder, error) {
 		return nil, err
 	}
 	d.refine()
+	if d.last = d.file.NumRowGroups(); in.to > 0 {
+		d.last = d.groupAt(in, in.to)
+	}
+	for d.group < d.groupAt(in, in.from) {
+		d.n += d.file.MetaData().RowGroups[d.group].GetNumRows()
+		d.group++
+	}
+	if in.from > 0 {
+		d.told = notes{} // the first part has told them
+	}
 	return d, nil
+}
+
+// groupAt returns the first row group in the part of in that begins with byte n. Row groups count as equally large.
+func (d *parquetDecoder) groupAt(in Input, n int64) int {
+	groups := int64(d.file.NumRowGroups())
+	return int((min(n, in.Size)*groups + in.Size - 1) / in.Size)
 }
 
 func (d *parquetDecoder) Next(enc Encoder) error {
@@ -111,7 +128,7 @@ func (d *parquetDecoder) nextGroup() error {
 			return d.failed(leaf.inconsistent(err))
 		}
 	}
-	if d.group == d.file.NumRowGroups() {
+	if d.group >= d.last {
 		return io.EOF
 	}
 	group := d.file.RowGroup(d.group)

@@ -82,12 +82,12 @@ func (r *run) prepare(ctx context.Context, s Source) (done bool, err error) {
 	return t.columns != nil, err
 }
 
-// Cuts reports whether the parts of s can be read by themselves: an input of lines, in UTF-8 and not
+// Cuts reports whether the parts of s can be read by themselves: a Parquet file, or an input of lines, in UTF-8 and not
 // compressed. Where a part begins is assumed to be after a newline; Stats.Start and Stats.End tell
 // whether that is so. If a part does not begin where the part before it has ended, as with a newline
 // in quotes, it must be read again, from there.
 func (p *Prior) Cuts(ctx context.Context, s Source) (bool, error) {
-	if p.found.format.lines == nil || p.found.charset != nil {
+	if p.found.format != &parquetFormat && (p.found.format.lines == nil || p.found.charset != nil) {
 		return false, nil
 	}
 	o, err := open(ctx, s)

@@ -34,6 +34,7 @@ func (r *run) produce(ctx context.Context, sources iter.Seq2[Source, error]) {
 			r.put(ctx, t)
 			return
 		case r.format.lines == nil:
+			r.start, r.end = s.From, s.To
 			if !r.put(ctx, t) {
 				return
 			}

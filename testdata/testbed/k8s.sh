@@ -9,6 +9,7 @@
 #   k8s.sh load IMAGE.tar...     import docker archives; there is no registry, so pods need imagePullPolicy Never
 #   k8s.sh kubectl ARGS...       kubectl as the administrator of the cluster
 #   k8s.sh node COMMAND...       run a command on the node: it sees the node's mounts, processes and network
+#   k8s.sh signal DAEMON SIGNAL  signal apiserver, controller-manager, scheduler, containerd or kubelet; one that ends starts again
 #
 # The node has its own namespaces of mounts, processes and network, and its own /run, /var/lib and /var/log. All of it
 # ends with its first process. A pair of virtual interfaces connects it to the caller's network: pods reach the caller at
@@ -194,8 +195,17 @@ Y
 cgroup() { echo "/pfs-testbed-$(cksum <<<"$D" | cut -d' ' -f1)"; }
 hierarchies() { awk '$3 == "cgroup" || $3 == "cgroup2" { print $2 }' /proc/self/mounts; }
 
-# start NAME COMMAND...: a daemon of the node.
-start() { local n=$1; shift; "$@" >"$D/log/$n.log" 2>&1 & }
+# start NAME COMMAND...: a daemon of the node. If it ends, it starts again a second later.
+start() { keep "$@" & }
+keep() {
+  local n=$1; shift
+  while :; do
+    "$@" >>"$D/log/$n.log" 2>&1 &
+    echo $! >"$D/run/$n.pid"
+    wait $! || true
+    sleep 1
+  done
+}
 
 # node_first is the first process of the node. It starts the daemons and reaps orphans.
 node_first() {
@@ -223,7 +233,7 @@ node_first() {
     --service-account-signing-key-file=pki/sa.key --token-auth-file=pki/tokens.csv --authorization-mode=Node,RBAC --allow-privileged=true \
     --kubelet-preferred-address-types=InternalIP
   await 60 containerd test -S /run/containerd/containerd.sock
-  start load ctr -a /run/containerd/containerd.sock -n k8s.io images import "$BIN/pause.tar"
+  ctr -a /run/containerd/containerd.sock -n k8s.io images import "$BIN/pause.tar" >"$D/log/load.log" 2>&1 &
   await 120 "the API server" kubectl "${kube[@]}" get --raw /readyz
   start controller-manager kube-controller-manager "${kube[@]}" --service-account-private-key-file=pki/sa.key --root-ca-file=pki/apiserver.crt --leader-elect=false
   start scheduler kube-scheduler "${kube[@]}" --leader-elect=false
@@ -241,6 +251,9 @@ load() {
   local image
   for image in "$@"; do node ctr -a /run/containerd/containerd.sock -n k8s.io images import - <"$image" >/dev/null; done
 }
+
+# signal_daemon NAME SIGNAL: its number is that of the node's namespace.
+signal_daemon() { node kill -s "$2" "$(cat "$D/run/$1.pid")"; }
 
 down() {
   local p h
@@ -268,6 +281,7 @@ case $verb in
 up | down) mkdir -p "$(dirname "$D")"; exec 9>"$D.lock"; flock 9; "$verb" ;;
 install) install ;;
 load | node) [ $# -gt 0 ] || usage; "$verb" "$@" ;;
+signal) [ $# = 2 ] || usage; signal_daemon "$@" ;;
 kubectl) kubectl_admin "$@" ;;
 first) D=$1; node_first ;;
 idle) D=$1; idle ;;

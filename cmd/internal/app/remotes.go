@@ -28,6 +28,8 @@ type remotes struct {
 
 	mu   sync.Mutex             // guards open
 	open map[string]*connection // by name of the entry
+
+	only *connection // if not nil, the service of all paths; see Use
 }
 
 // connection is the service of one entry.
@@ -71,9 +73,21 @@ func (r *remotes) Config() (*config.File, error) {
 	return file, nil
 }
 
+// Use makes s the service of all paths. No configuration is read.
+func (r *remotes) Use(ctx context.Context, s Service) error {
+	fsys, endpoint, user, err := r.Tree(ctx, Top, s)
+	if err == nil {
+		r.only = &connection{Entry: config.Entry{Name: s.Name, Endpoint: endpoint, Fingerprint: s.Fingerprint, Username: user}, FS: fsys}
+	}
+	return err
+}
+
 // At returns the service of the path p: the one whose entry has the name of p's datacenter, or
 // else the current one.
 func (r *remotes) At(ctx context.Context, p pfs.Path) (*connection, error) {
+	if r.only != nil {
+		return r.only, nil
+	}
 	file, err := r.Config()
 	if err == nil {
 		err = file.Check()
@@ -92,6 +106,9 @@ func (r *remotes) At(ctx context.Context, p pfs.Path) (*connection, error) {
 
 // Current returns the service of the current entry.
 func (r *remotes) Current(ctx context.Context) (*connection, error) {
+	if r.only != nil {
+		return r.only, nil
+	}
 	file, err := r.Config()
 	if err != nil {
 		return nil, err
@@ -108,6 +125,7 @@ type Service struct {
 	// Endpoint is the address of a service that need not be in the configuration. If it is empty, the
 	// configuration has the service.
 	Endpoint    string
+	Name        string // that paths have for the current datacenter of Endpoint, if it is not that of the service
 	Fingerprint string // of the certificate at Endpoint; empty means that the system decides
 
 	// TokenFile, if not empty, is a file with a token to use in place of a login. Another process
@@ -119,7 +137,7 @@ type Service struct {
 // that owns the files. A token of another account in s.TokenFile is refused later, because cached
 // and staged files belong to the first account.
 func (r *remotes) Tree(ctx context.Context, p pfs.Path, s Service) (fsys pfs.FileSystem, endpoint, user string, err error) {
-	e := config.Entry{Fingerprint: s.Fingerprint}
+	e := config.Entry{Name: s.Name, Fingerprint: s.Fingerprint}
 	if s.Endpoint == "" {
 		c, err := r.At(ctx, p)
 		if err != nil {

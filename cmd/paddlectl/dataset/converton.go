@@ -32,6 +32,7 @@ type convertWork struct {
 	Options dataset.Options `json:"options"`
 	Inputs  []string        `json:"inputs"`
 	Run     string          `json:"run"`
+	Service string          `json:"service"`
 }
 
 // runConvertOn converts the operands by a job.
@@ -67,7 +68,7 @@ func runConvertOn(ctx context.Context, a *app.App, o *convertOptions, operands [
 		return o.withHint(ctx, a, err)
 	}
 	if r == nil {
-		text, err := json.Marshal(convertWork{Options: o.Options, Inputs: operands, Run: run})
+		text, err := json.Marshal(convertWork{Options: o.Options, Inputs: operands, Run: run, Service: tool.Service()})
 		if err != nil {
 			return err
 		}
@@ -141,6 +142,9 @@ func Worker(a *app.App) *cli.Command {
 				if *to, err = strconv.Atoi(a.Main.Getenv(name)); err != nil {
 					return cliargs.Usagef("%s: %v", name, err)
 				}
+			}
+			if err := jobs.UseService(ctx, a, work.Service); err != nil {
+				return err
 			}
 			o := &convertOptions{Options: work.Options}
 			if err := o.open(ctx, a, work.Inputs); err != nil {

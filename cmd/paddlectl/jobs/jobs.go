@@ -28,6 +28,7 @@ type session struct {
 	fs     pfs.FileSystem // the tree of the service, as the user sees it
 	user   string
 	dc     string // the name that the service has for the datacenter
+	entry  string // the name that the configuration has for the service
 	alias  string // the name that the configuration has for it
 	engine job.Engine
 	kind   string // the name of the engine
@@ -51,7 +52,7 @@ func open(ctx context.Context, a *app.App, name string) (*session, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &session{App: a, fs: conn.FS, user: conn.Entry.Username, alias: cmp.Or(name, conn.Entry.Name)}
+	s := &session{App: a, fs: conn.FS, user: conn.Entry.Username, entry: conn.Entry.Name, alias: cmp.Or(name, conn.Entry.Name)}
 	if reason := pfs.CheckName(s.user); reason != "" {
 		return nil, pfs.Errorf("paddlectl.jobs", "", pfs.Unauthenticated, "the user name %q of datacenter %q: %s", s.user, conn.Entry.Name, reason)
 	}

@@ -32,31 +32,48 @@ func NewTool(ctx context.Context, a *app.App, datacenter, name, command string, 
 	if err != nil {
 		return nil, err
 	}
-	if s.kind != local.Name {
-		return nil, app.WithHint(pfs.Errorf("paddlectl.jobs", "", pfs.Unsupported, "jobs of the datacenter %q run on the engine %q, whose pods have no login for this command", s.alias, s.kind),
-			"without --on, this machine does it alone")
+	d := newDraft()
+	d.spec.Name, d.trainer.Replicas, d.trainer.Memory = name, workers, 2<<30
+	d.spec.MaxAttempts, d.spec.Restart = toolAttempts, job.RestartRank
+	if s.kind == local.Name {
+		d.spec.Entry, err = localTool(a, command)
+	} else {
+		d.spec.Entry, d.spec.Tool = "paddlectl "+command, command
 	}
+	if err != nil {
+		return nil, err
+	}
+	spec := d.finish()
+	spec.User, spec.Datacenter = s.user, s.dc
+	return &Tool{s, spec}, nil
+}
+
+// localTool returns the entry that runs the hidden command with the configuration of this one.
+func localTool(a *app.App, command string) (string, error) {
 	exe, err := exec.LookPath(a.Main.Args[0])
 	if err != nil {
 		exe = a.Main.Args[0]
 	}
 	if exe, err = filepath.Abs(exe); err != nil {
-		return nil, err
+		return "", err
 	}
 	config, err := a.ConfigName()
 	if err == nil {
 		config, err = filepath.Abs(config)
 	}
-	if err != nil {
-		return nil, err
+	return "exec " + app.ShellWord(exe) + " --config " + app.ShellWord(config) + " " + command, err
+}
+
+// Service returns the name of the service in the configuration, for UseService: paths are the same then.
+func (t *Tool) Service() string { return t.entry }
+
+// UseService has a worker in a container use the service that the engine names.
+func UseService(ctx context.Context, a *app.App, name string) error {
+	env := a.Main.Getenv
+	if env("PFS_SERVICE") == "" {
+		return nil // it has a configuration
 	}
-	d := newDraft()
-	d.spec.Name, d.trainer.Replicas, d.trainer.Memory = name, workers, 2<<30
-	d.spec.Entry = "exec " + app.ShellWord(exe) + " --config " + app.ShellWord(config) + " " + command
-	d.spec.MaxAttempts, d.spec.Restart = toolAttempts, job.RestartRank
-	spec := d.finish()
-	spec.User, spec.Datacenter = s.user, s.dc
-	return &Tool{s, spec}, nil
+	return a.Remotes.Use(ctx, app.Service{Name: name, Endpoint: env("PFS_SERVICE"), Fingerprint: env("PFS_FINGERPRINT"), TokenFile: env("PFS_TOKEN_FILE")})
 }
 
 // Submit starts the job with a package of one file.
@@ -113,7 +130,16 @@ func (t *Tool) Output(ctx context.Context, file string) (transfer.End, error) {
 	if err != nil {
 		return transfer.End{}, err
 	}
-	w := r.Workers[0]
-	dir := output.RestartDir(job.OutputDir(t.spec, w.Attempt, w.Name), w.Restarts)
+	first := job.OutputDir(t.spec, r.Attempt, job.WorkerName(job.Trainer, 0))
+	runs, err := output.Runs(ctx, t.fs, first.Parent())
+	if err != nil {
+		return transfer.End{}, err
+	}
+	dir := first
+	for _, run := range runs {
+		if run.Within(first) {
+			dir = run // the last one succeeded
+		}
+	}
 	return transfer.End{FS: t.fs, Path: dir.Join(file)}, nil
 }

@@ -269,8 +269,20 @@ func (c *Config) pod(spec *job.Spec, role job.Role, attempt int) corev1.PodTempl
 		SecurityContext: restricted(),
 		Ports:           []corev1.ContainerPort{{Name: "main", ContainerPort: port}},
 	}
+	if spec.Tool != "" {
+		c.tool(&main, token)
+	}
 	p.Spec.Containers = []corev1.Container{main}
 	return p
+}
+
+// tool makes main the container of a tool: our own program, which may have the token.
+func (c *Config) tool(main *corev1.Container, token corev1.VolumeMount) {
+	main.Image = c.Image
+	main.VolumeMounts = append(main.VolumeMounts, token)
+	for _, e := range [][2]string{{"PFS_TOKEN_FILE", tokenDir + "/" + tokenKey}, {"PFS_SERVICE", c.Service}, {"PFS_FINGERPRINT", c.Fingerprint}, {"TMPDIR", rankDir}} {
+		main.Env = append(main.Env, corev1.EnvVar{Name: e[0], Value: e[1]})
+	}
 }
 
 // volumes returns the volumes of a pod, and how the main container sees /pfs.

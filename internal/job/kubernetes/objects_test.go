@@ -64,13 +64,15 @@ func TestObjects(t *testing.T) {
 	alone.TimeLimit = 90 * time.Minute
 	rank := testSpec()
 	rank.Restart = job.RestartRank
+	tool := testSpec()
+	tool.Roles, tool.Image, tool.Tool, tool.Entry, tool.Env = tool.Roles[:1], "", "convert-worker", "paddlectl convert-worker", nil
 	sidecar := testConfig()
 	sidecar.Mount, sidecar.Fingerprint = Sidecar, strings.Repeat("ab", 32)
 	for _, c := range []struct {
 		name   string
 		config Config
 		spec   *job.Spec
-	}{{"plugin", testConfig(), testSpec()}, {"alone", testConfig(), alone}, {"sidecar-rank", sidecar, rank}} {
+	}{{"plugin", testConfig(), testSpec()}, {"alone", testConfig(), alone}, {"sidecar-rank", sidecar, rank}, {"tool", testConfig(), tool}} {
 		t.Run(c.name, func(t *testing.T) {
 			if err := c.spec.Check(); err != nil {
 				t.Fatal(err)

@@ -96,7 +96,7 @@ func (e *Engine) check(spec *job.Spec) error {
 		most = max(most, len(strings.Join(endpoints(spec, 1, r.Name), ",")))
 	}
 	switch grace := Grace(spec); {
-	case spec.Image == "":
+	case spec.Image == "" && spec.Tool == "":
 		return bad("an image is needed on Kubernetes: add -image")
 	case most > maxVariable:
 		return bad("the addresses of so many processes do not fit into an environment variable of %d bytes", maxVariable)

@@ -22,6 +22,7 @@ type Rank struct {
 
 	Package string      // the local directory of the package
 	Root    string      // the directory that has the tree /pfs; empty if there is none
+	Tools   string      // the program paddlectl, which runs Spec.Tool; empty: the entry runs
 	Inputs  string      // the directory that has the staged inputs under their paths below /pfs; empty if there are none
 	JobRoot string      // the directory with trainer_id and trainer_count; "/" in a pod
 	Dir     job.RankDir // for outputs and logs

@@ -119,7 +119,11 @@ func start(opts Options, logs *logFiles, copies *sync.WaitGroup) (pid int, err e
 		return 0, err
 	}
 	defer stderrEnd.Close()
-	p, err := os.StartProcess("/bin/sh", []string{"sh", "-c", r.Spec.Entry}, &os.ProcAttr{
+	command := []string{"/bin/sh", "-c", r.Spec.Entry}
+	if r.Tools != "" {
+		command = []string{r.Tools, r.Spec.Tool}
+	}
+	p, err := os.StartProcess(command[0], command, &os.ProcAttr{
 		Dir:   r.Package,
 		Env:   r.Environ(opts.Env),
 		Files: []*os.File{stdin, stdoutEnd, stderrEnd},

@@ -1,0 +1,284 @@
+package deploy_test
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/paddlecloud/pfs/internal/job"
+	"github.com/paddlecloud/pfs/internal/job/output"
+)
+
+// ranked is a job whose ranks start again in place. The first runs of the trainers wait for SIGUSR1.
+func (j *jobs) ranked(name, mode string) *job.Spec {
+	spec := j.spec(name, mode)
+	spec.Restart, spec.MaxAttempts = job.RestartRank, 3
+	return spec
+}
+
+// rank fails one trainer, which starts again in place.
+func (j *jobs) rank(t *testing.T) {
+	spec := j.ranked("rank", "fail")
+	j.submit(t, spec)
+	j.restarted(t, spec)
+}
+
+// restarted waits for the success of a job whose trainer 1 has been started again, once.
+func (j *jobs) restarted(t *testing.T, spec *job.Spec) {
+	t.Helper()
+	r := j.until(t, spec.Name, "the end of the job", ended)
+	if r.State != job.Succeeded || r.Attempt != 1 || r.Workers[0].Restarts != 0 || r.Workers[1].Restarts != 1 {
+		t.Errorf("%s: %s: %+v", r.State, r.Reason, r.Workers)
+	}
+	j.committed(t, spec, 1, "trainer-0", output.Success)
+	j.committed(t, spec, 1, "trainer-1", output.Failed)
+	second := output.RestartDir(job.OutputDir(spec, 1, "trainer-1"), 1)
+	if v, err := output.Verify(t.Context(), j.fsys, second, func(int64) {}); err != nil || v.Marker != output.Success {
+		t.Errorf("the outputs after the restart: %+v, %v", v, err)
+	}
+}
+
+// pod returns the name of the pod of a trainer.
+func (j *jobs) pod(t *testing.T, spec *job.Spec, index int) string {
+	t.Helper()
+	name := j.k.Kubectl(t, "", "-n", job.Namespace("alice"), "get", "pods", "-o", "jsonpath={.items[*].metadata.name}",
+		"-l", fmt.Sprintf("pfs.paddlecloud.io/job=%s,pfs.paddlecloud.io/role=trainer,batch.kubernetes.io/job-completion-index=%d", job.ObjectName(spec.Name), index))
+	if name == "" || strings.Contains(name, " ") {
+		t.Fatalf("trainer %d has the pods %q", index, name)
+	}
+	return name
+}
+
+// evict evicts the pod of a trainer, as a drain of its node does. The programs handle SIGTERM and end with 0.
+func (j *jobs) evict(t *testing.T, spec *job.Spec, index int) {
+	t.Helper()
+	ns, name := job.Namespace("alice"), j.pod(t, spec, index)
+	j.k.Kubectl(t, fmt.Sprintf(`{"apiVersion": "policy/v1", "kind": "Eviction", "metadata": {"name": %q, "namespace": %q}}`, name, ns),
+		"create", "--raw", "/api/v1/namespaces/"+ns+"/pods/"+name+"/eviction", "-f", "-")
+}
+
+// evicted evicts a trainer: the whole job starts again.
+func (j *jobs) evicted(t *testing.T) {
+	spec := j.spec("evicted", "once")
+	j.submit(t, spec)
+	j.training(t, spec)
+	j.evict(t, spec, 1)
+	j.until(t, spec.Name, "the reason", func(r *job.Record) bool { return strings.Contains(r.Reason, "trainer-1: evicted from its node") })
+	j.succeeded(t, spec, 2)
+	j.committed(t, spec, 1, "trainer-1", output.Failed)
+	if last := j.read(t, spec, 1, "trainer-1", "last"); last != "the last words of trainer 1" {
+		t.Errorf("the evicted trainer wrote %q", last)
+	}
+}
+
+// evictedRank evicts a trainer that starts again in place.
+func (j *jobs) evictedRank(t *testing.T) {
+	spec := j.ranked("evicted-rank", "once")
+	j.submit(t, spec)
+	j.training(t, spec)
+	j.evict(t, spec, 1)
+	j.until(t, spec.Name, "the restart", func(r *job.Record) bool { return r.Workers[1].Restarts == 1 && r.Workers[1].State == job.Running })
+	kill(t, j.trainers(t, spec, "train.py"), syscall.SIGUSR1)
+	j.restarted(t, spec)
+}
+
+// preempted lets a pod of higher priority take the place of the job, and then end.
+func (j *jobs) preempted(t *testing.T) {
+	spec := j.spec("preempted", "once")
+	j.submit(t, spec)
+	j.training(t, spec)
+	cpu := strings.TrimSpace(j.k.Kubectl(t, "", "get", "node", "node1", "-o", "jsonpath={.status.allocatable.cpu}"))
+	urgent := fmt.Sprintf(`
+apiVersion: scheduling.k8s.io/v1
+kind: PriorityClass
+metadata: {name: urgent}
+value: 1000000
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: urgent, namespace: default}
+spec:
+  priorityClassName: urgent
+  terminationGracePeriodSeconds: 0
+  containers: [{name: main, image: docker.io/testbed/pause:1, resources: {requests: {cpu: %sm}}}]
+`, fmt.Sprint(1000*atoi(t, cpu)-300))
+	remove := func() { j.k.TryKubectl(urgent, "delete", "--ignore-not-found", "--timeout=1m", "-f", "-") }
+	t.Cleanup(remove)
+	j.k.Kubectl(t, urgent, "apply", "-f", "-")
+	j.until(t, spec.Name, "the reason", func(r *job.Record) bool {
+		return strings.Contains(r.Reason, "preempted: a pod of higher priority needed its place")
+	})
+	remove()
+	j.succeeded(t, spec, 2)
+}
+
+func atoi(t *testing.T, s string) (n int) {
+	t.Helper()
+	if _, err := fmt.Sscan(s, &n); err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+// nodeAgent kills the kubelet while a job runs.
+func (j *jobs) nodeAgent(t *testing.T) {
+	spec := j.spec("node-agent", "idle")
+	j.submit(t, spec)
+	j.training(t, spec)
+	j.k.Signal(t, "kubelet", "KILL")
+	j.signal(t, spec, "train.py", syscall.SIGUSR1) // the programs end while it is away
+	j.succeeded(t, spec, 1)
+}
+
+// lostNode stops the kubelet, and has an administrator say that the node is out of service. When it is back, the job starts again.
+func (j *jobs) lostNode(t *testing.T) {
+	spec := j.spec("lost-node", "once")
+	spec.UploadWait = 20 * time.Second
+	j.submit(t, spec)
+	j.training(t, spec)
+	j.k.Signal(t, "kubelet", "STOP")
+	const taint = "node.kubernetes.io/out-of-service=nodeshutdown:NoExecute"
+	back := func() {
+		j.k.TryKubectl("", "taint", "node", "node1", taint+"-")
+		j.k.Signal(t, "kubelet", "CONT")
+	}
+	t.Cleanup(back)
+	j.await(t, "the loss of the node", func() bool {
+		out, _ := j.k.TryKubectl("", "get", "node", "node1")
+		return strings.Contains(out, "NotReady")
+	})
+	j.k.Kubectl(t, "", "taint", "node", "node1", taint)
+	j.until(t, spec.Name, "the reason", func(r *job.Record) bool { return strings.Contains(r.Reason, "its node is gone") })
+	back()
+	j.succeeded(t, spec, 2)
+	if m, err := output.ReadMarker(t.Context(), j.fsys, job.OutputDir(spec, 1, "trainer-1")); err != nil || m == nil || m.Name == output.Success {
+		t.Errorf("the marker of the lost trainer is %+v, %v", m, err)
+	}
+}
+
+// apiServer has the API server away for 30 seconds, in which the programs end.
+func (j *jobs) apiServer(t *testing.T) {
+	spec := j.spec("api-server", "idle")
+	j.submit(t, spec)
+	j.training(t, spec)
+	j.k.Signal(t, "apiserver", "STOP")
+	back := time.AfterFunc(30*time.Second, func() { j.k.Signal(t, "apiserver", "CONT") })
+	t.Cleanup(func() {
+		if back.Stop() {
+			j.k.Signal(t, "apiserver", "CONT")
+		}
+	})
+	j.signal(t, spec, "train.py", syscall.SIGUSR1)
+	if r, err := j.engine.Job(t.Context(), "", spec.Name); err != nil || r.State.Ended() { // it waits, and is never "not found"
+		t.Errorf("%+v, %v", r, err)
+	}
+	j.succeeded(t, spec, 1)
+}
+
+// serviceAway has pfsd away while the outputs are uploaded: for a moment, and for longer than the upload may take.
+func (j *jobs) serviceAway(t *testing.T) {
+	for name, c := range map[string]struct {
+		away, wait time.Duration
+		state      job.State
+	}{
+		"away-short": {10 * time.Second, 2 * time.Minute, job.Succeeded},
+		"away-long":  {40 * time.Second, 10 * time.Second, job.Failed},
+	} {
+		t.Run(name, func(t *testing.T) {
+			spec := j.spec(name, "idle")
+			spec.UploadWait, spec.Env["BIG"] = c.wait, "8"
+			j.submit(t, spec)
+			j.training(t, spec)
+			j.s.stop()
+			j.signal(t, spec, "train.py", syscall.SIGUSR1)
+			time.Sleep(c.away)
+			j.s.restart(t, j.file)
+			r := j.until(t, name, "the end of the job", ended)
+			if r.State != c.state {
+				t.Fatalf("%s: %s: %+v", r.State, r.Reason, r.Workers)
+			}
+			if r.State == job.Succeeded {
+				j.committed(t, spec, 1, "trainer-0", output.Success)
+				return
+			}
+			m, err := output.ReadMarker(t.Context(), j.fsys, job.OutputDir(spec, 1, "trainer-0"))
+			if err != nil || m == nil || m.Name != output.Incomplete || !strings.Contains(strings.Join(m.Reasons, " "), "connection refused") {
+				t.Errorf("the marker is %+v, %v", m, err)
+			}
+		})
+	}
+}
+
+// expired lets the token of the pods expire while the programs do nothing.
+func (j *jobs) expired(t *testing.T) {
+	spec := j.spec("expired", "idle")
+	spec.UploadWait = 4 * time.Minute
+	j.submit(t, spec)
+	j.training(t, spec)
+	time.Sleep(80 * time.Second)
+	j.signal(t, spec, "train.py", syscall.SIGUSR1)
+	j.succeeded(t, spec, 1)
+}
+
+// converted makes a dataset by a job: the job is killed and resumed, a worker is killed, and a pod is evicted.
+func (j *jobs) converted(t *testing.T) {
+	source := filepath.Join(t.TempDir(), "table.csv")
+	var text strings.Builder
+	text.WriteString("n,text\n")
+	for i := range 1_000_000 {
+		fmt.Fprintf(&text, "%d,\"word\n%d of a table\"\n", i, i*i)
+	}
+	if err := os.WriteFile(source, []byte(text.String()), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	j.s.paddlectl(t, "", "cp", source, j.home()+"/table.csv")
+	convert := func(to string, more ...string) *exec.Cmd {
+		args := append([]string{"dataset", "convert", "--output-path", j.home() + "/" + to, "--name-prefix", "d", "--num-shards", "9", "--compressor", "gzip"}, more...)
+		c := exec.Command(filepath.Join(j.s.bin, "paddlectl"), append(args, j.home()+"/table.csv")...)
+		c.Env, c.Stdout, c.Stderr = j.s.env, t.Output(), t.Output()
+		return c
+	}
+	if err := convert("one").Run(); err != nil {
+		t.Fatal(err)
+	}
+	start := func(name string, more ...string) (*exec.Cmd, *job.Spec) {
+		c := convert("two", append(more, "--on", j.place.name, "--workers", "3", "--jobname", name)...)
+		if err := c.Start(); err != nil {
+			t.Fatal(err)
+		}
+		j.await(t, "the workers of "+name, func() bool { return len(j.workers(t, name)) == 3 })
+		return c, &job.Spec{Name: name}
+	}
+	c, _ := start("conv-1")
+	j.s.paddlectl(t, "", "kill", "--datacenter", j.place.name, "conv-1")
+	if err := c.Wait(); err == nil {
+		t.Error("a conversion whose job was killed has succeeded")
+	}
+	c, spec := start("conv-2", "--resume")
+	if err := syscall.Kill(j.workers(t, "conv-2")[0], syscall.SIGKILL); err != nil {
+		t.Error(err)
+	}
+	j.evict(t, spec, 2)
+	if err := c.Wait(); err != nil {
+		t.Error(err)
+	}
+	t.Log(j.s.paddlectl(t, "", "get", "workers", "--datacenter", j.place.name, "conv-2"))
+	dir := t.TempDir()
+	for _, name := range []string{"one", "two"} {
+		j.s.paddlectl(t, "", "cp", "-r", j.home()+"/"+name, filepath.Join(dir, name))
+	}
+	if out, err := exec.Command("diff", "-r", filepath.Join(dir, "one"), filepath.Join(dir, "two")).CombinedOutput(); err != nil {
+		t.Errorf("the workers made other bytes: %v\n%s", err, out)
+	}
+}
+
+// workers returns the processes of the workers of a conversion.
+func (j *jobs) workers(t *testing.T, name string) []int {
+	t.Helper()
+	return j.trainers(t, &job.Spec{Name: name}, "convert-worker")
+}
