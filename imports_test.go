@@ -48,7 +48,7 @@ var allowed = map[string][]string{
 	"pfs/transfer": {"pfs", "pfs/digest", "pfs/retry", "internal/tempfile"},
 	"pfs/server":   {"internal/lru", "internal/pace", "pfs", "pfs/auth", "pfs/digest", "pfs/internal/fair", "pfs/retry", "pfs/transfer", "pfs/wire"},
 	"pfs/client":   {"pfs", "pfs/retry", "pfs/wire"},
-	"pfs/web":      {"pfs", "pfs/auth", "pfs/digest", "pfs/linkfs", "pfs/wire", "internal/gateway", "internal/pace"},
+	"pfs/web":      {"pfs", "pfs/auth", "pfs/dataset/manifest", "pfs/dataset/payload", "pfs/digest", "pfs/internal/fair", "pfs/linkfs", "pfs/wire", "internal/gateway", "internal/pace", "recordio", "recordio/convert"},
 	"pfs/pfstest":  {"pfs", "pfs/digest", "pfs/memfs"},
 
 	// Gateways of other protocols. They never import each other.

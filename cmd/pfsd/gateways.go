@@ -27,7 +27,7 @@ func (s *service) sessions(protocol string) gateway.Open {
 func (s *service) gatewayHandlers() map[string]http.Handler {
 	return map[string]http.Handler{
 		"/dav": webdav.New(webdav.Config{Prefix: "/dav", Auth: s.auth, Open: s.sessions("webdav")}),
-		"/ui":  web.New(web.Config{Auth: s.auth, Open: s.sessions("web"), Service: s.server, Home: s.home, Logger: s.log}),
+		"/ui":  web.New(web.Config{Auth: s.auth, Open: s.sessions("web"), Service: s.server, Home: s.home, Links: s.auth, Logger: s.log}),
 	}
 }
 

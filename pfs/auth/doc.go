@@ -9,6 +9,7 @@
 //	accounts.yaml           the accounts
 //	token.key               32 random bytes that sign access tokens
 //	refresh/<user>/<token>  one small file for each refresh token
+//	links/<user>/<link>     one small file for each share link
 //	tls.crt, tls.key        the certificate, if one was made here
 //	ssh_host_key            the private key by which SSH clients know the service
 //	*.lock                  empty; held while the file of that name is changed
@@ -27,6 +28,10 @@
 // A refresh token is a random secret that is valid for 30 days and obtains access tokens. The
 // service stores only its SHA-256. It ends by Logout, by a change of the password or the role, with
 // the account, and when its user has too many newer ones.
+//
+// A link lets everybody who knows its address read one file or directory in the name of its user. The token in the
+// address is signed by a key that is made of the service's key; the file in links says what it is for. A link
+// ends when it expires or is revoked, and with the generation of the account.
 //
 // # Failed logins
 //
@@ -59,6 +64,7 @@
 //	access, key                     access tokens, and the key that signs them
 //	delegate                        what gateways use: signatures, and sessions for programs that act for a user
 //	refresh*                        refresh tokens, and the removal of ended ones
+//	link                            share links
 //	limiter                         failed logins, and the limit of counters
 //	certificate, selfsigned,        the certificate, given or made; the host key of SSH
 //	hostkey

@@ -41,6 +41,7 @@ type Service struct {
 	accounts *Accounts
 	signer   *signer
 	refresh  *refreshStore
+	links    string // directory
 	limiter  *limiter
 	proven   *proven
 	attempts singleflight.Group // of Authenticate
@@ -80,6 +81,7 @@ func Open(ctx context.Context, dir string, opts Options) (*Service, error) {
 		accounts: accounts,
 		signer:   newSigner(key, opts.AccessLife, opts.Now),
 		refresh:  &refreshStore{dir: filepath.Join(dir, "refresh"), most: opts.MaxRefresh, syncDir: syncDir},
+		links:    filepath.Join(dir, "links"),
 		limiter:  newLimiter(opts.Now),
 		proven:   newProven(),
 		opts:     opts,
@@ -227,12 +229,14 @@ func (s *Service) Verify(ctx context.Context, access string) (Identity, error) {
 	return g.Identity, err
 }
 
-// Sweep removes refresh tokens that have become useless and returns their number.
+// Sweep removes refresh tokens and links that have become useless and returns their number.
 func (s *Service) Sweep(ctx context.Context) (int, error) {
 	const op = "auth.Sweep"
 	now := s.opts.Now()
-	return s.refresh.sweep(ctx, op, now, func(r refreshRecord) bool {
+	n, err := s.refresh.sweep(ctx, op, now, func(r refreshRecord) bool {
 		_, err := s.accountOfGeneration(op, r.User, r.Generation)
 		return err != nil || !now.Before(r.Expires)
 	})
+	links, err2 := s.sweepLinks(ctx, op)
+	return n + links, errors.Join(err, err2)
 }

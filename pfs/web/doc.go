@@ -23,7 +23,8 @@
 // # What a file may do
 //
 // Nothing. A file is always sent as an attachment, with a type that no browser shows, and below a policy that
-// would not run it.
+// would not run it. Only images of three formats have their type, for the page of the file. What a page shows of a file is
+// bounded in time and bytes, and always text of a template.
 //
 // # Files
 //
@@ -31,6 +32,11 @@
 //	enter, login        who asks, and where the request comes from; logging in and out
 //	page                templates and what they call
 //	list, file          a folder, a page at a time; the page of a file
+//	preview             what the page of a file shows: text, or
+//	previewdata         tables, JSON and manifests of datasets,
+//	previewimage        images,
+//	previewrecords      records of RecordIO files
+//	share               links for people without an account
 //	raw, zip, zipname   downloads of files, of folders, and the names in archives
 //	change, usage       new folders, new names, deleting; usage and quotas
 //	form                uploads by a form

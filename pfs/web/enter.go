@@ -12,6 +12,7 @@ import (
 
 	"github.com/paddlecloud/pfs/internal/gateway"
 	"github.com/paddlecloud/pfs/pfs"
+	"github.com/paddlecloud/pfs/pfs/auth"
 	"github.com/paddlecloud/pfs/pfs/wire"
 )
 
@@ -32,6 +33,8 @@ type visit struct {
 	*http.Request
 	w       http.ResponseWriter
 	session gateway.Session
+	grant   auth.Grant
+	shared  bool   // it comes by a link of the user's
 	access  string // token
 	refresh string // token
 	csrf    string
@@ -81,13 +84,14 @@ func (x *Web) enter(w http.ResponseWriter, r *http.Request) (*visit, error) {
 	if v.refresh == "" {
 		return nil, pfs.Errorf("web.enter", "", pfs.Unauthenticated, "log in at /ui/")
 	}
-	grant, err := x.cfg.Auth.AuthenticateToken(r.Context(), v.access)
+	var err error
+	v.grant, err = x.cfg.Auth.AuthenticateToken(r.Context(), v.access)
 	if errors.Is(err, pfs.Unauthenticated) {
 		var t wire.Tokens
 		if err = x.call(r, wire.PathRefresh, "", wire.RefreshRequest{Refresh: v.refresh}, &t); err == nil {
 			v.access = t.Access
 			setCookie(w, accessCookie, t.Access, t.Expires.Time())
-			grant, err = x.cfg.Auth.AuthenticateToken(r.Context(), v.access)
+			v.grant, err = x.cfg.Auth.AuthenticateToken(r.Context(), v.access)
 		}
 		if errors.Is(err, pfs.NotExist) { // the account was removed
 			err = pfs.Errorf("web.enter", "", pfs.Unauthenticated, "the account was removed")
@@ -98,7 +102,7 @@ func (x *Web) enter(w http.ResponseWriter, r *http.Request) (*visit, error) {
 	}
 	sum := sha256.Sum256([]byte("csrf " + v.refresh))
 	v.csrf = hex.EncodeToString(sum[:16])
-	v.session, err = x.cfg.Open(r.Context(), grant, r.RemoteAddr)
+	v.session, err = x.cfg.Open(r.Context(), v.grant, r.RemoteAddr)
 	return v, err
 }
 

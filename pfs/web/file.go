@@ -16,6 +16,7 @@ type filePage struct {
 	Size, Bytes         string
 	Time                time.Time
 	Owner, Mode, Digest string
+	Preview             *preview
 }
 
 // file shows what is known about a file.
@@ -24,6 +25,7 @@ func (x *Web) file(v *visit, name pfs.Path, info pfs.Info) error {
 		frame: v.frame(x, name.Base()), Path: name, Parent: name.Parent(), Trail: trail(name), Heading: name.Base(),
 		Size: size(info.Size), Bytes: grouped(info.Size) + " bytes", Time: info.ModTime,
 		Owner: info.Owner, Mode: info.Mode.Perm().String(), Digest: info.Digest,
+		Preview: x.preview(v, name, info),
 	})
 	return nil
 }

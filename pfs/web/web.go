@@ -28,6 +28,9 @@ type Config struct {
 	// Home returns the home of a user, where browsing begins.
 	Home func(user string) pfs.Path
 
+	// Links are the share links.
+	Links Links
+
 	Logger *slog.Logger // default: discard
 }
 
@@ -38,6 +41,7 @@ type Web struct {
 	pages    *template.Template
 	assets   string // changes with the files of static
 	archives archives
+	previews previews
 }
 
 //go:embed static templates
@@ -48,7 +52,7 @@ func New(cfg Config) *Web {
 	if cfg.Logger == nil {
 		cfg.Logger = slog.New(slog.DiscardHandler)
 	}
-	x := &Web{cfg: cfg, mux: http.NewServeMux(), assets: sumOfAssets()}
+	x := &Web{cfg: cfg, mux: http.NewServeMux(), assets: sumOfAssets(), previews: newPreviews()}
 	x.pages = template.Must(template.New("").Funcs(functions).ParseFS(files, "templates/*.html"))
 	x.routes()
 	return x
@@ -62,6 +66,12 @@ func (x *Web) routes() {
 	x.handle("GET /ui/{$}", x.home)
 	x.handle("GET /ui/files/{path...}", x.files)
 	x.handle("GET /ui/raw/{path...}", x.raw)
+	x.handle("GET /ui/image/{path...}", x.image)
+	x.handle("GET /ui/share/{path...}", x.share)
+	x.handle("POST /ui/share/{path...}", x.makeLink)
+	x.handle("POST /ui/unshare/{path...}", x.revokeLink)
+	x.mux.HandleFunc("GET /ui/s/{token}", x.shared)
+	x.mux.HandleFunc("GET /ui/s/{token}/download", x.shared)
 	x.handle("GET /ui/zip/{path...}", x.zip)
 	x.handle("POST /ui/zip/{path...}", x.zip)
 	x.handle("GET /ui/usage/{path...}", x.usage)

@@ -46,7 +46,7 @@ func (s *site) serve(t *testing.T) {
 }
 
 func pages(s *gatewaytest.Service) http.Handler {
-	return New(Config{Auth: s.Auth, Open: s.Open("web"), Service: s.Server, Home: gatewaytest.Home})
+	return New(Config{Auth: s.Auth, Open: s.Open("web"), Service: s.Server, Home: gatewaytest.Home, Links: s.Auth})
 }
 
 // jar keeps all cookies, whatever the host.

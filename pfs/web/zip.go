@@ -164,6 +164,10 @@ func (a *archive) entry(name pfs.Path, at string, info pfs.Info) error {
 		return pfs.Errorf("web.zip", name.Parent(), pfs.Limit, "more than %d entries are too many for an archive: use paddlectl cp, or select less", maxEntries)
 	}
 	to := at + zipName(name.Base())
+	if info.IsLink() && a.v.shared {
+		a.leave(to, "a link, which could lead out of the folder")
+		return nil
+	}
 	if info.IsLink() {
 		err := a.v.session.Do(a.v.Context(), "stat", func(ctx context.Context) (err error) {
 			info, err = linkfs.Stat(ctx, a.v.session.FS(), name)

@@ -14,7 +14,6 @@ from .chunks import NONE
 from .codecs import Buffer, crc32c, decompress
 from .errors import PickleError, RecordIOError
 from .index import Ints
-from .loading import Part
 from .schema import Decoder
 from .shards import Pattern, Shard, apply, check_sizes, find, repaired
 from .storage import Range
@@ -112,7 +111,7 @@ class Dataset:
         numbers = np.where(numbers < 0, numbers + len(self), numbers).astype(np.int64)
         return self._blocks.read(numbers, self.starts)
 
-    def decode_batch(self, records: Sequence[Buffer] | Part, indices: Sequence[int] | Ints | None = None) -> list[Any]:
+    def decode_batch(self, records: Sequence[Buffer], indices: Sequence[int] | Ints | None = None) -> list[Any]:
         """Decodes records; indices are their numbers, for messages."""
         try:
             return self._decoder(records)
