@@ -17,7 +17,7 @@ import (
 // one may not tell two changes apart.
 const settled = 2 * time.Second
 
-// openDir is an open directory. It holds a page of the listing and the next one, and where the others
+// openDir is an open directory. It holds a page of the listing and two that follow, and where the others
 // begin.
 type openDir struct {
 	node *node
@@ -26,16 +26,40 @@ type openDir struct {
 	pages   []page     // that are known
 	loaded  int        // the page that entries is, -1 for none
 	entries []pfs.Info
-	next    *nextPage // what follows, if somebody reads in order
+	ahead   *pagesAhead // what follows, if somebody reads in order
 }
 
-// nextPage is a page that is fetched before it is asked for.
-type nextPage struct {
-	index int
-	stop  context.CancelFunc
-	done  chan struct{}
+// pagesAhead are pages that are fetched before they are asked for.
+type pagesAhead struct {
+	index   int              // of the next one
+	fetched chan fetchedPage // holds one; whoever fetches the pages holds another
+	stop    context.CancelFunc
+}
+
+type fetchedPage struct {
 	pfs.Page
 	err error
+}
+
+// listAhead begins to fetch the pages from token on, of which the first has that index.
+func (s *server) listAhead(name pfs.Path, index int, token string) *pagesAhead {
+	ctx, stop := context.WithCancel(s.ctx)
+	a := &pagesAhead{index, make(chan fetchedPage, 1), stop}
+	go func() {
+		defer stop()
+		for token != "" {
+			p, err := s.list(ctx, name, token)
+			select {
+			case a.fetched <- fetchedPage{p, err}:
+			case <-ctx.Done():
+				return
+			}
+			if token = p.Next; err != nil {
+				return
+			}
+		}
+	}()
+	return a
 }
 
 // page is the start of a page of a listing.
@@ -83,6 +107,9 @@ func (s *server) dirOf(ctx context.Context, in *raw.ReadIn) *openDir {
 	d := s.unopenedDirs[n]
 	if d == nil {
 		if len(s.unopenedDirs) >= mostUnopenedDirs {
+			for _, d := range s.unopenedDirs {
+				go d.close()
+			}
 			clear(s.unopenedDirs) // their readers begin again
 		}
 		d = &openDir{node: n}
@@ -106,17 +133,21 @@ func (s *server) listed(d *openDir) {
 
 func (s *server) ReleaseDir(in *raw.ReleaseIn) {
 	if d, ok := s.take(in.Fh).(*openDir); ok { // else the kernel asks once more
-		d.mu.Lock()
-		defer d.mu.Unlock()
-		d.dropNext()
+		d.close()
 	}
 }
 
-// dropNext ends the fetching of the next page.
-func (d *openDir) dropNext() {
-	if d.next != nil {
-		d.next.stop()
-		d.next = nil
+func (d *openDir) close() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.dropAhead()
+}
+
+// dropAhead ends the fetching of pages.
+func (d *openDir) dropAhead() {
+	if d.ahead != nil {
+		d.ahead.stop()
+		d.ahead = nil
 	}
 }
 
@@ -154,7 +185,7 @@ func (s *server) readDir(cancel <-chan struct{}, in *raw.ReadIn, out *raw.DirEnt
 	// The first request, or rewinddir(3). The first one is not for the start if that was in the kernel's cache.
 	if in.Offset == 0 || d.pages == nil {
 		d.pages, d.loaded = []page{{}}, -1
-		d.dropNext()
+		d.dropAhead()
 	}
 	for off := in.Offset; ; off++ {
 		e := raw.DirEntry{Mode: syscall.S_IFDIR, Ino: d.node.ino, Off: off + 1}
@@ -214,16 +245,8 @@ func (d *openDir) load(ctx context.Context, s *server, name pfs.Path, i int) err
 		return err
 	}
 	d.loaded, d.entries = i, p.Entries
-	if inOrder && p.Next != "" {
-		n := &nextPage{index: i + 1, done: make(chan struct{})}
-		var ctx context.Context
-		ctx, n.stop = context.WithCancel(s.ctx)
-		go func() {
-			defer close(n.done)
-			defer n.stop()
-			n.Page, n.err = s.list(ctx, name, p.Next)
-		}()
-		d.next = n
+	if inOrder && p.Next != "" && d.ahead == nil {
+		d.ahead = s.listAhead(name, i+1, p.Next)
 	}
 	if len(p.Unnamed) > 0 {
 		s.opts.Logger.Warn("entries have names that no path can have, and are left out",
@@ -237,17 +260,18 @@ func (d *openDir) load(ctx context.Context, s *server, name pfs.Path, i int) err
 
 // list returns page i, which may be on its way.
 func (d *openDir) list(ctx context.Context, s *server, name pfs.Path, i int) (pfs.Page, error) {
-	if n := d.next; n != nil && n.index == i {
+	if a := d.ahead; a != nil && a.index == i {
 		select {
-		case <-n.done:
+		case p := <-a.fetched:
+			if p.err == nil {
+				a.index++
+				return p.Page, nil
+			}
 		case <-ctx.Done():
 			return pfs.Page{}, pfs.CheckContext(ctx, "fuse.list", name)
 		}
-		if d.next = nil; n.err == nil {
-			return n.Page, nil
-		}
 	}
-	d.dropNext()
+	d.dropAhead()
 	return s.list(ctx, name, d.pages[i].token)
 }
 

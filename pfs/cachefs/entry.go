@@ -41,6 +41,7 @@ type entry struct {
 	mu      sync.Mutex
 	sums    []pfs.LeafDigest // of the blocks that are not missing
 	digest  string           // as the store has it; may be empty
+	filled  bool             // blocks were read or written since the file was opened
 	early   int64            // running fetches whose blocks readers have already
 	damaged atomic.Int64     // how often all blocks together had not the digest of the file
 	fetches map[int64]*fetch
@@ -124,6 +125,10 @@ func (e *entry) finish() error {
 		if err := e.disk.checked(e.fs.boot); err != nil {
 			e.dir.fail(err) // it is checked again next time
 		}
+	}
+	if e.filled && len(e.states) > 1 {
+		// What was read meanwhile is in small pages. The kernel reads the file in large ones the next time.
+		dropPages(e.disk.data)
 	}
 	e.whole.Store(true)
 	if s := e.src; s != nil && s.users == 1 { // it is not needed any more

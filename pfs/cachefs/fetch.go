@@ -311,7 +311,7 @@ func (e *entry) keep(b int64, sum pfs.LeafDigest) {
 		e.damaged.Add(1)
 	}
 	delete(e.unkept, b)
-	e.sums[b] = sum
+	e.sums[b], e.filled = sum, true
 	e.setState(b, good)
 }
 

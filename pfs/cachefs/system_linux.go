@@ -97,6 +97,9 @@ func readUncached(f *os.File, p []byte, off int64) (bool, error) {
 	return true, nil
 }
 
+// dropPages takes the pages of f from the page cache.
+func dropPages(f *os.File) { _ = unix.Fadvise(int(f.Fd()), 0, 0, unix.FADV_DONTNEED) }
+
 // blocksOf returns the bytes that a file takes on the disk.
 func blocksOf(info os.FileInfo) int64 { return info.Sys().(*syscall.Stat_t).Blocks * 512 }
 

@@ -36,7 +36,7 @@ func serve(args []string) error {
 	store := flags.String("store", "simulated", "simulated, or as openStore takes it")
 	cache := flags.String("cache", "", "the cache directory; none if empty")
 	opts := fuse.Options{Logger: slog.New(slog.NewTextHandler(os.Stderr, nil)), Source: "bench"}
-	flags.StringVar(&opts.OpenMode, "mode", fuse.PageCache, "the open mode")
+	flags.StringVar(&opts.OpenMode, "mode", fuse.Passthrough, "the open mode")
 	flags.BoolVar(&opts.ReadOnly, "read-only", false, "refuse changes")
 	flags.DurationVar(&opts.Timeout, "timeout", time.Second, "how long names are known")
 	_ = flags.Parse(args)
