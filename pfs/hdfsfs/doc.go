@@ -68,7 +68,8 @@
 //
 // A handle that is open for writing appends with the library's append. From a write to the
 // next Sync or Close the file is open in HDFS, and other writers get Conflict. Sync closes
-// it in HDFS, reads the appended bytes back and compares them; the next write opens it again. A
+// it in HDFS, and compares the checksums that were sent with those of the caller's bytes, as WriteBatch does, or
+// reads the bytes back; the next write opens it again. A
 // handle also syncs after each 64 MiB. When a DataNode of the pipeline is lost, so are the bytes
 // appended since the last Sync: the handle then returns Stale, and HDFS refuses other writers
 // of the file for a minute.

@@ -2,9 +2,8 @@ package hdfsfs
 
 import (
 	"context"
-	"crypto/md5"
-	"hash"
 	"io/fs"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -15,14 +14,14 @@ import (
 )
 
 // maxUnsynced is the number of bytes that a handle appends before it syncs on its own. It bounds
-// the bytes that are lost with a DataNode, and those that a Sync reads back.
+// the bytes that are lost with a DataNode, and those that a Sync may read back.
 const maxUnsynced = 64 << 20
 
 // handle is an open file. Writes are appended, because HDFS cannot change existing bytes.
 //
 // The file is open for appending in HDFS, and other writers get Conflict, from a write to the next
-// Sync or Close. These close it in HDFS, read the appended bytes back and compare them: the library
-// cannot read a block that is being written.
+// Sync or Close. These close it in HDFS, and check the appended bytes: by the checksums that were sent (sentSums), or
+// by reading them back. The library cannot read a block that is being written.
 type handle struct {
 	rules.Handle
 	fs   *FS
@@ -32,9 +31,10 @@ type handle struct {
 	now  *attempt   // nil if the file is not open in HDFS; its n is the length of the file
 	lost error      // why nothing more can be written
 
-	// The range that was appended and not yet compared.
+	// The range that was appended and not yet checked.
 	from, to int64
-	sum      hash.Hash
+	sums     []uint32 // of its chunks, once it is closed in HDFS
+	sent     bool     // these were sent
 }
 
 var _ pfs.Handle = (*handle)(nil)
@@ -72,7 +72,7 @@ func (f *FS) OpenHandle(ctx context.Context, name pfs.Path, flags pfs.OpenFlags,
 	if err != nil {
 		return nil, err
 	}
-	h := &handle{Handle: rules.Handle{Name: name, Flags: flags}, fs: f, sum: md5.New()}
+	h := &handle{Handle: rules.Handle{Name: name, Flags: flags}, fs: f}
 	h.file.Store(file)
 	if flags&pfs.OpenTruncate != 0 && file.st.Size > 0 {
 		if err := h.set(ctx, op, pfs.AttrSize, pfs.Attrs{}); err != nil {
@@ -136,7 +136,6 @@ func (h *handle) WriteAt(ctx context.Context, p []byte, off int64) (n int, err e
 			return n, h.lose(op, err)
 		}
 		n, h.to = n+len(chunk), h.now.n
-		_, _ = h.sum.Write(chunk)
 		if h.to-h.from < maxUnsynced {
 			continue
 		}
@@ -225,6 +224,7 @@ func (h *handle) acquire(ctx context.Context) error {
 	w.next(0)
 	s.setPipes(w)
 	a := &attempt{fs: h.fs, s: s, path: h.path(), block: st.BlockSize, replicas: st.Replication, wanted: st.Replication}
+	s.collect()
 	err = s.do(context.WithoutCancel(ctx), a.limit(), func() (err error) {
 		if a.lib, err = s.client.Append(a.path); err != nil {
 			return err
@@ -245,9 +245,7 @@ func (h *handle) acquire(ctx context.Context) error {
 		}
 		return err
 	}
-	a.fold()
 	h.now, h.from, h.to = a, a.n, a.n
-	h.sum.Reset()
 	return nil
 }
 
@@ -266,8 +264,8 @@ func (h *handle) lose(op string, err error) error {
 	return h.lost
 }
 
-// flush closes the file in HDFS if it is open there, and compares the appended bytes. Bytes that
-// cannot be read back are compared at the next flush. h.mu is held.
+// flush closes the file in HDFS if it is open there, and checks the appended bytes. Bytes that
+// cannot be read back are checked at the next flush. h.mu is held.
 func (h *handle) flush(ctx context.Context, op string) error {
 	if h.lost != nil {
 		return h.lost
@@ -276,6 +274,8 @@ func (h *handle) flush(ctx context.Context, op string) error {
 		if err := a.s.do(context.WithoutCancel(ctx), 2*a.limit(), a.closeFile); err != nil {
 			return h.lose(op, err)
 		}
+		h.sums = a.allSums()
+		h.sent = a.s.collected(h.sums)
 		h.fs.pool.put(a.s)
 		h.now = nil
 		if err := h.refresh(context.WithoutCancel(ctx)); err != nil {
@@ -296,26 +296,31 @@ func (h *handle) flush(ctx context.Context, op string) error {
 		}
 		return err
 	}
-	h.from = h.to
+	h.from, h.sums = h.to, nil
 	return nil
 }
 
-// compare reads back and compares the appended bytes.
+// compare reads back and compares the appended bytes, or only those of the chunk that they complete if their checksums
+// were sent: each DataNode makes a new checksum of that chunk.
 func (h *handle) compare(ctx context.Context, op string) error {
-	file, stored := h.file.Load(), md5.New()
+	file, end := h.file.Load(), h.to
 	wrong := pfs.Errorf(op, h.Name, pfs.Integrity, "the cluster has not stored the %d bytes from byte %d on as they were written: write them again", h.to-h.from, h.from)
 	if file.st.Size < h.to {
 		return wrong
 	}
-	buf := make([]byte, min(h.to-h.from, pfs.ChunkSize))
-	for off := h.from; off < h.to; off += int64(len(buf)) {
-		buf = buf[:min(int64(len(buf)), h.to-off)]
-		if err := pfs.ReadFull(ctx, file, buf, off); err != nil {
+	if h.sent {
+		end = min(end, (h.from+checksumChunk-1)/checksumChunk*checksumChunk)
+	}
+	stored := attempt{n: h.from}
+	buf := make([]byte, min(end-h.from, pfs.ChunkSize))
+	for stored.n < end {
+		buf = buf[:min(int64(len(buf)), end-stored.n)]
+		if err := pfs.ReadFull(ctx, file, buf, stored.n); err != nil {
 			return fail(op, h.Name, err)
 		}
-		_, _ = stored.Write(buf)
+		stored.sum(buf)
 	}
-	if string(stored.Sum(nil)) != string(h.sum.Sum(nil)) {
+	if got := stored.allSums(); len(got) > len(h.sums) || !slices.Equal(got, h.sums[:len(got)]) {
 		return wrong
 	}
 	return nil
