@@ -72,6 +72,19 @@ func TestFrameworks(t *testing.T) {
 	}
 }
 
+// TestServedFrameworks runs the examples of docs/python.md that read from a service.
+func TestServedFrameworks(t *testing.T) {
+	testbed.Long(t)
+	open(t, ".", "../docs")
+	_, config := newService(t)
+	for framework, list := range map[string]string{"PyTorch": "torch", "Hugging Face": "huggingface", "Dask": "huggingface", "MosaicML Streaming": "bench"} {
+		t.Run(framework, func(t *testing.T) {
+			env := []string{"PADDLE_CONFIG=" + config, "RECORDIO_FRAMEWORK=" + framework + ", from a service"}
+			python(t, env, venv(t, list), "-m", "unittest", "loader_tests.test_frameworks.ServedFrameworks")
+		})
+	}
+}
+
 // TestLint checks types and style.
 func TestLint(t *testing.T) {
 	open(t, ".")

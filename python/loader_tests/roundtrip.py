@@ -1,4 +1,4 @@
-"""roundtrip.py write DIR writes Parquet, npz and pickle files with every type. roundtrip.py check DIR reads
+"""roundtrip.py write DIR writes Parquet, Arrow IPC, Avro, npz and pickle files with every type. roundtrip.py check DIR reads
 the datasets that were made of them in each payload, compares every value, and prints the table of
 docs/datasets.md."""
 
@@ -7,10 +7,12 @@ import decimal
 import json
 import pickle
 import sys
+import uuid
 import zoneinfo
 from pathlib import Path
 from typing import Any
 
+import fastavro  # type: ignore[import-untyped]
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -45,6 +47,36 @@ ARROW: list[tuple[pa.DataType, list[Any], list[Any] | None]] = [
      [{"a": datetime.date(2024, 1, 1), "b c": np.array([0.5])}] * 2 + [None]),
 ]  # fmt: skip
 
+UTC = datetime.timezone.utc
+ID = uuid.UUID(int=7)
+
+# Title, Avro type, values, and the values of a reader if they are others.
+AVRO: list[tuple[str, Any, list[Any], list[Any] | None]] = [
+    ("int", "int", [1, -2, None], None),
+    ("long", "long", [1, -(2**62), None], None),
+    ("float", "float", [1.5, float("-inf"), None], None),
+    ("double", "double", [0.1, -2.0, None], None),
+    ("boolean", "boolean", [True, False, None], None),
+    ("string", "string", ["a", "é", None], None),
+    ("bytes", "bytes", [b"\x00\xff", b"", None], None),
+    ("fixed", {"type": "fixed", "name": "f", "size": 2}, [b"ab", b"\x00\xff", None], None),
+    ("enum", {"type": "enum", "name": "e", "symbols": ["A", "B"]}, ["A", "B", None], None),
+    ("uuid", {"type": "string", "logicalType": "uuid"}, [ID, ID, None], [str(ID), str(ID), None]),
+    ("date", {"type": "int", "logicalType": "date"}, [datetime.date(2024, 2, 29), datetime.date(1969, 12, 31), None], None),
+    ("time-millis", {"type": "int", "logicalType": "time-millis"}, [datetime.time(1, 2, 3, 4000), datetime.time(0), None], None),
+    ("time-micros", {"type": "long", "logicalType": "time-micros"}, [datetime.time(1, 2, 3, 4), datetime.time(0), None], None),
+    ("timestamp-millis", {"type": "long", "logicalType": "timestamp-millis"}, [WHEN.replace(tzinfo=UTC)] * 2 + [None], None),
+    ("timestamp-micros", {"type": "long", "logicalType": "timestamp-micros"}, [WHEN.replace(tzinfo=UTC)] * 2 + [None], None),
+    ("local-timestamp-micros", {"type": "long", "logicalType": "local-timestamp-micros"}, [WHEN] * 2 + [None], None),
+    ("decimal", {"type": "bytes", "logicalType": "decimal", "precision": 10, "scale": 2}, [D("12.50"), D("-0.01"), None], None),
+    ("array of float", {"type": "array", "items": "float"}, [[1.5, 2.5], [], None],
+     [np.array([1.5, 2.5], "f4"), np.array([], "f4"), None]),
+    ("array of string", {"type": "array", "items": "string"}, [["a"], ["b", "c"], None], None),
+    ("map of date", {"type": "map", "values": {"type": "int", "logicalType": "date"}}, [{"k": datetime.date(2024, 1, 1)}] * 2 + [None], None),
+    ("record", {"type": "record", "name": "r", "fields": [{"name": "a", "type": {"type": "int", "logicalType": "date"}}]},
+     [{"a": datetime.date(2024, 1, 1)}] * 2 + [None], None),
+]  # fmt: skip
+
 # numpy arrays, of whose rows each is a value.
 NUMPY: list[np.ndarray[Any, Any]] = [
     np.array([1, 2, 3], "i4"),
@@ -76,7 +108,14 @@ JSON_LACKS = ("float32 inf", "complex128")
 
 def write(directory: Path) -> None:
     for i, (kind, values, _) in enumerate(ARROW):
-        pq.write_table(pa.table({"v": pa.array(values, kind)}), directory / ("a%02d.parquet" % i))
+        table = pa.table({"v": pa.array(values, kind)})
+        pq.write_table(table, directory / ("a%02d.parquet" % i))
+        with pa.ipc.new_file(directory / ("i%02d.arrow" % i), table.schema) as out:
+            out.write_table(table)
+    for i, (_, avro, values, _) in enumerate(AVRO):
+        schema = {"type": "record", "name": "t", "fields": [{"name": "v", "type": ["null", avro]}]}
+        with open(directory / ("o%02d.avro" % i), "wb") as f:
+            fastavro.writer(f, fastavro.parse_schema(schema), [{"v": value} for value in values])
     for i, array in enumerate(NUMPY):
         np.savez(directory / ("n%02d.npz" % i), v=array)
     for i, column in enumerate(PICKLED):
@@ -119,7 +158,12 @@ def plain(value: Any) -> Any:
 def check(directory: Path) -> None:
     rows = ["| source | msgpack | pickle | json |", "|---|---|---|---|"]
     for i, (kind, values, others) in enumerate(ARROW):
-        rows.append(row("Arrow `%s`" % kind, directory, "a%02d" % i, others or values))
+        parquet, ipc = (row("", directory, name % i, others or values) for name in ("a%02d", "i%02d"))
+        if parquet != ipc:
+            sys.exit("Arrow %s: %s from Parquet, %s from Arrow IPC" % (kind, parquet, ipc))
+        rows.append("| Parquet, Arrow IPC `%s` %s" % (kind, parquet[3:]))
+    for i, (title, _, values, others) in enumerate(AVRO):
+        rows.append(row("Avro `%s`" % title, directory, "o%02d" % i, others or values))
     for i, array in enumerate(NUMPY):
         shape = " %s" % list(array.shape[1:]) if array.ndim > 1 else ""
         rows.append(row("numpy `%s`%s" % (array.dtype, shape), directory, "n%02d" % i, [plain(v) for v in array]))
@@ -140,7 +184,7 @@ def row(title: str, directory: Path, name: str, want: list[Any]) -> str:
         got = [sample["v"] for sample in ds]
         if not all(map(same, got, want)) or len(got) != len(want):
             sys.exit("%s as %s, %s: %r instead of %r" % (title, payload, json.dumps(ds.columns), got, want))
-        if name[0] in "ap":
+        if name[0] in "aiop":
             table = ds.to_arrow()
             if table.num_rows != len(want):
                 sys.exit("%s as %s: an Arrow table of %d rows" % (title, payload, table.num_rows))

@@ -139,6 +139,11 @@ const (
 	flatTextView   = 24
 )
 
+// flatScalars are the sizes of the scalars in the tables of other types. They may be the last bytes of a description.
+var flatScalars = map[byte][]int{
+	2: {4, 1}, 3: {2}, 7: {4, 4, 4}, 8: {2}, 9: {2, 4}, 11: {2}, 15: {4}, 16: {4}, 17: {1}, 18: {2},
+}
+
 func flatColumn(v *flatVerifier, at, depth int) bool {
 	if !v.table(at, depth, flatField{slot: 0, check: flatVector(1)}, flatField{slot: 1, size: 1}, flatField{slot: 2, size: 1},
 		flatField{slot: 4, check: flatDictionary}, flatField{slot: 5, check: flatTables(flatColumn)}, flatField{slot: 6, check: flatTables(flatPair)}) {
@@ -152,7 +157,10 @@ func flatColumn(v *flatVerifier, at, depth int) bool {
 		v.err = faultf(ErrUnsupported, "a column of string or binary views: cast it to string or binary first (pyarrow: Table.cast)")
 		return false
 	}
-	fields := []flatField{{slot: 0, size: 4}, {slot: 1, size: 4}, {slot: 2, size: 4}}
+	var fields []flatField
+	for i, size := range flatScalars[kind] {
+		fields = append(fields, flatField{slot: i, size: size})
+	}
 	switch kind {
 	case flatTimestamp:
 		fields = []flatField{{slot: 0, size: 2}, {slot: 1, check: flatVector(1)}}
