@@ -12,3 +12,4 @@ cd "$src"
 find . -name __pycache__ -prune -exec rm -rf {} +
 "$python" -m build --no-isolation --outdir "$out" . >"$src/log" 2>&1 || { cat "$src/log" >&2; exit 1; }
 ls "$out"/paddle_recordio-*
+"$python" -m zipfile --list "$out"/paddle_recordio-*-cp310-abi3-*.whl | grep --quiet native.abi3.so || { cat "$src/log" >&2; exit 1; }

@@ -58,7 +58,45 @@ func TestLoader(t *testing.T) {
 	writeOrders(t, dir, 3000)
 	indexes(t, dir)
 	writeDamage(t, dir)
-	python(t, []string{"RECORDIO_WRITTEN=" + dir}, venv(t, "test"), "-m", "unittest", "discover", "-s", "loader_tests", "-t", ".")
+	env := []string{"RECORDIO_WRITTEN=" + dir}
+	python(t, env, venv(t, "test"), "-m", "unittest", "discover", "-s", "loader_tests", "-t", ".")
+	python(t, env, venv(t, "test"), "-c", `import sys, unittest
+sys.modules["recordio.native"] = None  # as if it had not been built
+unittest.main(None, argv=["", "loader_tests.test_dataset", "loader_tests.test_stream", "loader_tests.test_hostile"])`)
+}
+
+// TestSanitized runs the tests of the extension with the checks of the compiler for memory and arithmetic, and many
+// more random cases, with each of its two ways to compute checksums.
+func TestSanitized(t *testing.T) {
+	testbed.Long(t)
+	open(t, ".")
+	interpreter := venv(t, "test")
+	for name, flags := range map[string][]string{"usual": nil, "portable": {"-DPORTABLE"}} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			if err := os.CopyFS(dir, os.DirFS(".")); err != nil {
+				t.Fatal(err)
+			}
+			include, err := exec.Command(interpreter, "-c", `print(__import__("sysconfig").get_path("include"))`).Output()
+			if err != nil {
+				t.Fatal(err)
+			}
+			args := append(flags, "-g", "-O1", "-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-shared", "-fPIC",
+				"-DPy_LIMITED_API=0x030A0000", "-I"+strings.TrimSpace(string(include)), "recordio/native.c", "-o", "recordio/native.abi3.so")
+			compile := exec.Command("cc", args...)
+			compile.Dir = dir
+			if out, err := compile.CombinedOutput(); err != nil {
+				t.Fatalf("%v\n%s", err, out)
+			}
+			library, err := exec.Command("cc", "-print-file-name=libasan.so").Output()
+			if err != nil {
+				t.Fatal(err)
+			}
+			// The memory that Python itself keeps until it ends is no leak of the extension.
+			env := []string{"LD_PRELOAD=" + strings.TrimSpace(string(library)), "ASAN_OPTIONS=detect_leaks=0", "PYTHONMALLOC=malloc", "RECORDIO_CASES=10000", "PYTHONPATH=" + dir}
+			python(t, env, interpreter, "-P", "-m", "unittest", "loader_tests.test_native.Chunks", "loader_tests.test_native.MessagePack")
+		})
+	}
 }
 
 // TestFrameworks runs the examples of docs/python.md that need large packages.

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # venv.sh [test|frameworks|torch|huggingface|paddle] prints the path of a Python with the packages of requirements-NAME.txt.
-# The first call installs them into the user's cache, which all checkouts share.
+# The first call installs them into the user's cache, which all checkouts share. It also builds the extension of this
+# checkout, in place. Without a C compiler the package works without it.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 list=$here/requirements-${1:-test}.txt
@@ -15,5 +16,17 @@ if [ ! -e "$dir/complete" ]; then
   "$python" -m venv "$dir" >&2
   "$dir/bin/python" -m pip install --quiet --disable-pip-version-check -r "$list" >&2
   touch "$dir/complete"
+fi
+exec 8<"$here/recordio"
+flock 8
+extension=$here/recordio/native.abi3.so
+if [ "$here/recordio/native.c" -nt "$extension" ] || [ "$here/setup.py" -nt "$extension" ]; then
+  if [ "${CI:-}" = true ] && ! command -v cc >/dev/null; then
+    apt-get install -y -qq --no-install-recommends gcc libc6-dev >&2
+  fi
+  out=$(mktemp -d)
+  trap 'rm -rf "$out"' EXIT
+  (cd "$here" && "$dir/bin/python" setup.py --quiet build_ext --build-lib "$out" --build-temp "$out" >&2)
+  [ ! -e "$out/recordio/native.abi3.so" ] || mv "$out/recordio/native.abi3.so" "$extension"
 fi
 echo "$dir/bin/python"

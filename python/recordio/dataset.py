@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Any, Callable, Iterator, Sequence, overload
 import numpy as np
 import numpy.typing as npt
 
-from .chunks import NONE
+from .chunks import NONE, SNAPPY
 from .codecs import Buffer, crc32c, decompress
 from .errors import PickleError, RecordIOError
 from .index import Ints
+from .loading import Part, native
 from .schema import Decoder
 from .shards import Pattern, Shard, apply, check_sizes, find, repaired
 from .storage import Range
@@ -111,7 +112,7 @@ class Dataset:
         numbers = np.where(numbers < 0, numbers + len(self), numbers).astype(np.int64)
         return self._blocks.read(numbers, self.starts)
 
-    def decode_batch(self, records: Sequence[Buffer], indices: Sequence[int] | Ints | None = None) -> list[Any]:
+    def decode_batch(self, records: Sequence[Buffer] | Part, indices: Sequence[int] | Ints | None = None) -> list[Any]:
         """Decodes records; indices are their numbers, for messages."""
         try:
             return self._decoder(records)
@@ -169,20 +170,19 @@ class _Blocks:
             firsts[at:end], lasts[at:end], begins[at:end], ends[at:end] = located
         keys = shards << _BLOCK_BITS | firsts
         blocks = self._blocks(np.unique(keys[firsts == lasts]).tolist() + _spanned(keys, lasts - firsts))
-        out: list[memoryview] = [memoryview(b"")] * len(order)
-        for i, key, more, a, b in zip(order.tolist(), keys.tolist(), (lasts - firsts).tolist(), begins.tolist(), ends.tolist()):
-            data = blocks[key] if not more else memoryview(b"".join(blocks[k] for k in range(key, key + more + 1)))
-            out[i] = data[a:b]
-        return out
+        found = [blocks[key][a:b] for key, a, b in zip(keys.tolist(), begins.tolist(), ends.tolist())]
+        for i in np.flatnonzero(lasts > firsts).tolist():
+            found[i] = _joined([blocks[int(keys[i]) + k] for k in range(int(lasts[i] - firsts[i]) + 1)], int(begins[i]), int(ends[i]))
+        return list(map(found.__getitem__, np.argsort(order).tolist()))
 
     def _locate(self, shard: int, local: Ints) -> tuple[Ints, Ints, Ints, Ints]:
         """Returns first and last block, and start and end in these blocks of each record."""
         x = self.shards[shard].index
         ends = x.ends[local]
-        chunk = np.searchsorted(x.first, local, "right") - 1
+        chunk = x.first.searchsorted(local, "right") - 1
         begin = np.where(local == x.first[chunk], x.data[chunk], x.ends[local - 1]) + 4
-        last = np.searchsorted(x.block_data, ends, "left") - 1
-        first = np.minimum(np.searchsorted(x.block_data, begin, "right") - 1, last)  # an empty record may begin where its block ends
+        last = x.block_data.searchsorted(ends, "left") - 1
+        first = np.minimum(x.block_data.searchsorted(begin, "right") - 1, last)  # an empty record may begin where its block ends
         base = x.block_data[first]
         return first, last, begin - base, ends - base
 
@@ -191,12 +191,13 @@ class _Blocks:
         out: dict[int, memoryview] = {}
         missing: dict[int, None] = {}
         with self.lock:
-            for key in keys:
-                data = self.kept.get(key)
+            for key, data in zip(keys, map(self.kept.get, keys)):
                 if data is None:
                     missing[key] = None
                 else:
                     out[key] = data
+            if self.bytes > self.most // 4 * 3:  # the order matters soon
+                for key in out:
                     self.kept.move_to_end(key)
         fetched = self._fetch([(key >> _BLOCK_BITS, key & (1 << _BLOCK_BITS) - 1) for key in missing])
         with self.lock:
@@ -225,14 +226,19 @@ class _Blocks:
             else:
                 ranges.append((path, at, end))
             inside.append((len(ranges) - 1, at - ranges[-1][1]))
-        read = [memoryview(b) for b in self.shards[keys[0][0]].storage.ranges(ranges)]
-        return [self._block(key, read[r][at:]) for key, (r, at) in zip(keys, inside)]
+        read = self.shards[keys[0][0]].storage.ranges(ranges)
+        return [self._block(key, read[r], at) for key, (r, at) in zip(keys, inside)]
 
-    def _block(self, key: tuple[int, int], stored: memoryview) -> memoryview:
+    def _block(self, key: tuple[int, int], read: bytes, at: int) -> memoryview:
         shard, block = self.shards[key[0]], key[1]
         x = shard.index
-        chunk = x.chunks[int(np.searchsorted(x.data, x.block_data[block], "right")) - 1]
+        chunk = x.chunks[int(x.data.searchsorted(x.block_data[block], "right")) - 1]
         size = int(x.block_size[block])
+        if native is not None and chunk.compressor == SNAPPY:
+            found = native.unframe(read, at, at + size, int(x.block_data[block + 1] - x.block_data[block]))
+            if found is not None:
+                return memoryview(found)
+        stored = memoryview(read)[at:]
         try:
             if len(stored) < size:
                 raise RecordIOError("the file was cut off while it was read")
@@ -245,6 +251,12 @@ class _Blocks:
         except RecordIOError as e:
             raise shard.error(e, chunk)
         return data
+
+
+def _joined(blocks: list[memoryview], start: int, end: int) -> memoryview:
+    """Returns what is from start to end in blocks that follow each other. The first and the last have some of it."""
+    blocks[-1] = blocks[-1][: end - sum(map(len, blocks[:-1]))]
+    return memoryview(b"".join([blocks[0][start:], *blocks[1:]]))
 
 
 def _spanned(keys: Ints, more: Ints) -> list[int]:

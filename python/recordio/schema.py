@@ -17,6 +17,7 @@ import numpy as np
 from . import restricted
 from .codecs import Buffer
 from .decoders import json_value
+from .loading import Part, native
 
 Convert = Callable[[Any], Any]
 DecodeBatch = Callable[[Sequence[Buffer]], list[Any]]
@@ -293,16 +294,28 @@ class Decoder:
             self._row = _row([t for t in types if t[1].word != "skip"], payload)
             self._plain = name == "msgpack" and all(t.word in _NO_TENSOR and t.shape is None for _, t, _ in types)
 
-    def __call__(self, records: Sequence[Buffer]) -> list[Any]:
+    def __call__(self, records: Sequence[Buffer] | Part) -> list[Any]:
         """Decodes records. Raises ValueError for one that is malformed; see first_malformed."""
         one, row = self._one, self._row
         try:
-            values = self._unpacked(records) if self._plain else [one(record) for record in records]
+            values = self._native(records)
+            if values is None:
+                records = records.records() if isinstance(records, Part) else records
+                values = self._unpacked(records) if self._plain else [one(record) for record in records]
             return values if row is None else [row(value) for value in values]
         except (TypeError, KeyError, IndexError, AttributeError, RuntimeError, OverflowError, msgpack.UnpackException) as e:
             if self._own:
                 raise
             raise ValueError("%s: %s" % (type(e).__name__, e))
+
+    def _native(self, records: Sequence[Buffer] | Part) -> list[Any] | None:
+        """Decodes what the extension can decode: records in MessagePack, all of them usual."""
+        if self._one is bytes and isinstance(records, Part):
+            return records.records()
+        if self._one is not _unpack or native is None:
+            return None
+        arrays = (None, None) if self._plain else (np.ndarray, _dtype)
+        return records.values(*arrays) if isinstance(records, Part) else native.unpack(list(records), *arrays)
 
     def _unpacked(self, records: Sequence[Buffer]) -> list[Any]:
         """Decodes records without arrays. Most have no keys but text, which needs no option."""
@@ -311,7 +324,7 @@ class Decoder:
         except ValueError:
             return [self._one(record) for record in records]
 
-    def first_malformed(self, records: Sequence[Buffer]) -> int:
+    def first_malformed(self, records: Iterable[Buffer]) -> int:
         """Returns the position of the first record that does not decode."""
         for i, record in enumerate(records):
             try:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import os
 import posixpath
 import re
@@ -15,6 +14,7 @@ from .chunks import HEADER, NONE, check_crc, parse_header
 from .codecs import decompress
 from .errors import RecordIOError
 from .index import Chunk, Chunks, Index
+from .loading import Cut, Loaded, Memory
 from .sets import check_sets
 from .storage import Local, Storage, changed, storage_of
 
@@ -22,19 +22,6 @@ if TYPE_CHECKING:
     from .damage import Repairs
 
 Pattern = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
-
-
-class Scratch:
-    """Memory for one chunk after the other: filling fresh memory takes several times as long."""
-
-    def __init__(self) -> None:
-        self.buffer = io.BytesIO()
-
-    def room(self, size: int) -> memoryview:
-        """Returns the first size bytes, behind which there is at least one more."""
-        if self.buffer.getbuffer().nbytes <= size:
-            self.buffer = io.BytesIO(bytes(size + 1))
-        return self.buffer.getbuffer()[:size]
 
 
 @dataclass
@@ -117,27 +104,34 @@ class Shard:
     def _read(self, start: int, end: int) -> bytes:
         return self.storage.ranges([(self.path, start, end)])[0]
 
-    def load(self, number: int, stored: Scratch, data: Scratch) -> list[bytes]:
-        """Reads the records of chunk number of those with records."""
-        chunk = self.chunks.chunks[number]
+    def load(self, number: int, memory: Memory) -> Loaded:
+        """Reads chunk number of those with records."""
+        chunk, read = self.chunks.chunks[number], b""
         try:
             if chunk.unreadable:
                 raise RecordIOError(chunk.unreadable)
-            view = stored.room(chunk.size)
             if isinstance(self.storage, Local):
-                view = view[: self.storage.into(self.path, chunk.offset, view)]
+                loaded = memory.take(chunk, partial(self.storage.load, self.path, chunk.offset))
             else:
                 read = self._read(chunk.offset, chunk.offset + chunk.size)
-                view[: len(read)] = read
-                view = view[: len(read)]
-            check_header(chunk, view)
-            check_crc(view[HEADER.size :], chunk.crc)
-            if chunk.compressor == NONE:
-                return index.cut(stored.buffer, HEADER.size, chunk.size, chunk.records)
-            size = len(decompress(chunk.compressor, view[HEADER.size :], room=data.room))
-            return index.cut(data.buffer, 0, size, chunk.records)
+                loaded = memory.take(chunk, lambda into, header: into.load(read, header))
+            return loaded or Cut(self._cut(chunk, memory, read))
         except RecordIOError as e:
             raise self.error(e, chunk)
+
+    def _cut(self, chunk: Chunk, memory: Memory, read: bytes) -> list[bytes]:
+        view = memory.stored.room(chunk.size)
+        if isinstance(self.storage, Local):
+            view = view[: self.storage.into(self.path, chunk.offset, view)]
+        else:
+            view[: len(read)] = read
+            view = view[: len(read)]
+        check_header(chunk, view)
+        check_crc(view[HEADER.size :], chunk.crc)
+        if chunk.compressor == NONE:
+            return index.cut(memory.stored.buffer, HEADER.size, chunk.size, chunk.records)
+        size = len(decompress(chunk.compressor, view[HEADER.size :], room=memory.data.room))
+        return index.cut(memory.data.buffer, 0, size, chunk.records)
 
     def error(self, cause: object, chunk: Chunk | None = None) -> RecordIOError:
         kind = type(cause) if isinstance(cause, RecordIOError) else RecordIOError

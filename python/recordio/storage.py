@@ -7,9 +7,12 @@ import glob
 import os
 import threading
 from collections import OrderedDict
-from typing import Any, Iterable, Protocol, Sequence
+from typing import TYPE_CHECKING, Any, Iterable, Protocol, Sequence
 
 from .errors import ChangedError
+
+if TYPE_CHECKING:
+    from . import native
 
 MOST_OPEN = 64
 Range = tuple[str, int, int]  # path, start, end
@@ -128,6 +131,13 @@ class Local:
                 at += n
             self._check_open([path])
         return at
+
+    def load(self, path: str, start: int, chunk: native.Chunk, header: bytes) -> bool:
+        """Fills a chunk with that at start, if it has this header and is intact."""
+        with self._mine():
+            loaded = chunk.load(self._fd(path), header, start)
+            self._check_open([path])
+        return loaded
 
     def _check_open(self, paths: Iterable[str]) -> None:
         for path in dict.fromkeys(paths):

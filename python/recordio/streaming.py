@@ -8,7 +8,7 @@ import os
 import sys
 import time
 from collections import OrderedDict, deque
-from typing import TYPE_CHECKING, Any, Callable, Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, Callable, Iterable, Iterator, NamedTuple, Sequence
 
 import numpy as np
 
@@ -16,8 +16,9 @@ from .codecs import Buffer
 from .dataset import CACHE_BYTES, Dataset
 from .errors import RecordIOError
 from .index import Ints
+from .loading import Cut, Loaded, Memory, Part
 from .order import Order, Walk, fingerprint, order_of, parse_shuffle
-from .shards import Pattern, Scratch, Shard
+from .shards import Pattern, Shard
 
 if TYPE_CHECKING:
     from concurrent.futures import Future, ThreadPoolExecutor
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
 _GROUP_RECORDS, _GROUP_BYTES = 8192, 16 << 20  # located at a time
 _DECODED = 1024  # records at a time, which stay in the caches of the processor
 _PAUSE = 1e-6  # seconds
-_RECORD_BYTES = 40  # of memory for an object of bytes, besides its contents
 _AHEAD = 2  # chunks
 _RANKS = (("RANK", "WORLD_SIZE"), ("PADDLE_TRAINER_ID", "PADDLE_TRAINERS_NUM"), ("PADDLE_INIT_TRAINER_ID", "PADDLE_INIT_NUM_GRADIENT_SERVERS"))
 
@@ -175,7 +175,7 @@ class Stream:
                 return
             read += group
 
-    def _reading(self, groups: Iterable[Ints]) -> Iterator[tuple[Ints, Sequence[Buffer]]]:
+    def _reading(self, groups: Iterable[Ints]) -> Iterator[tuple[Ints, Sequence[Buffer] | Part]]:
         dataset = self.dataset
         if self.shuffle == "global" and len(dataset) * _record_bytes(dataset) > dataset.cache_bytes:
             return ((numbers, dataset.read_batch(numbers)) for numbers in groups)
@@ -263,7 +263,16 @@ def _worker() -> tuple[int, int]:
 
 
 _Key = tuple[int, int]  # shard, chunk
-_Loaded = tuple[list[bytes], int]  # records, and their bytes in memory if chunks are kept
+
+
+class _Plan(NamedTuple):
+    """Which chunks hold the records of a group."""
+
+    numbers: Ints
+    chunks: list[_Key]  # in the order of their first use
+    bounds: list[int]  # which of the records are in each chunk, and
+    local: Ints  # their numbers there, sorted by chunk
+    order: Ints | None  # the position of these in the group; None if they are sorted already
 
 
 class _Chunks:
@@ -271,40 +280,37 @@ class _Chunks:
 
     def __init__(self, shards: list[Shard], starts: Ints, keep: int) -> None:
         self.shards, self.starts, self.keep = shards, starts, keep
-        self.kept: OrderedDict[_Key, _Loaded] = OrderedDict()
+        self.kept: OrderedDict[_Key, Loaded] = OrderedDict()
         self.bytes = 0
-        self.scratch = Scratch(), Scratch()  # of the thread
-        self.loading: dict[_Key, Future[_Loaded]] = {}
+        self.memory = Memory()
+        self.loading: dict[_Key, Future[Loaded]] = {}
+        self.pauses = False
 
-    def records(self, groups: Iterable[Ints]) -> Iterator[tuple[Ints, list[bytes]]]:
+    def records(self, groups: Iterable[Ints]) -> Iterator[tuple[Ints, Sequence[Buffer] | Part]]:
+        """Yields records with their numbers. A part is valid until the next is taken."""
         from concurrent.futures import ThreadPoolExecutor
 
         pool = ThreadPoolExecutor(1, "recordio")
         try:
-            plans: deque[tuple[Ints, list[_Key], Ints, Ints]] = deque()
+            plans: deque[_Plan] = deque()
             coming: deque[_Key] = deque()
             source = (self._plan(numbers) for numbers in groups)
             while True:
                 while len(plans) < 2 and (plan := next(source, None)) is not None:
                     plans.append(plan)
-                    coming.extend(plan[1])
+                    coming.extend(plan.chunks)
                 if not plans:
                     return
-                numbers, keys, which, local = plans.popleft()
-                out, failure = self._take(pool, coming, keys, which, local)
-                for i in range(0, len(out), _DECODED):
-                    yield numbers[i : i + _DECODED], out[i : i + _DECODED]
-                    if not all(f.done() for f in self.loading.values()):
+                for numbers, part in self._take(pool, coming, plans.popleft()):
+                    yield numbers, part
+                    if self.pauses and not all(f.done() for f in self.loading.values()):
                         time.sleep(_PAUSE)  # decoding never lets the thread run, which only starts the next call of a library
-                if failure is not None:
-                    raise failure
-                del out  # before the next group is read
         finally:
             pool.shutdown(wait=True, cancel_futures=True)
 
-    def _plan(self, numbers: Ints) -> tuple[Ints, list[_Key], Ints, Ints]:
-        """Returns numbers, the chunks that hold them in the order of their first use, the position of
-        each record's chunk in that list, and its number in the chunk."""
+    def _plan(self, numbers: Ints) -> _Plan:
+        if (numbers[1:] >= numbers[:-1]).all():
+            return self._plan_sorted(numbers)
         shards = np.searchsorted(self.starts, numbers, "right") - 1
         local = numbers - self.starts[shards]
         chunks = np.empty_like(local)
@@ -313,49 +319,71 @@ class _Chunks:
             first = self.shards[shard].chunks.first
             chunks[here] = np.searchsorted(first, local[here], "right") - 1
             local[here] -= first[chunks[here]]
-        both = shards << 32 | chunks
-        distinct, at, which = np.unique(both, return_index=True, return_inverse=True)
+        distinct, at, which = np.unique(shards << 32 | chunks, return_index=True, return_inverse=True)
         by_use = np.argsort(at)
         turn = np.empty_like(by_use)
         turn[by_use] = np.arange(len(by_use))
-        return numbers, [(k >> 32, k & 0xFFFFFFFF) for k in distinct[by_use].tolist()], turn[which.reshape(-1)], local
-
-    def _take(
-        self, pool: ThreadPoolExecutor, coming: deque[_Key], keys: list[_Key], which: Ints, local: Ints
-    ) -> tuple[list[bytes], RecordIOError | None]:
-        """Returns the records, or those before the first one of a damaged chunk."""
+        which = turn[which.reshape(-1)]
         order = np.argsort(which, kind="stable")
-        bounds = np.searchsorted(which[order], np.arange(len(keys) + 1)).tolist()
-        numbers = local[order].tolist()
+        bounds = np.searchsorted(which[order], np.arange(len(by_use) + 1)).tolist()
+        return _Plan(numbers, [(k >> 32, k & 0xFFFFFFFF) for k in distinct[by_use].tolist()], bounds, local[order], order)
+
+    def _plan_sorted(self, numbers: Ints) -> _Plan:
+        local, bounds, keys = numbers.copy(), [0], []
+        while (at := bounds[-1]) < len(numbers):
+            shard = int(np.searchsorted(self.starts, numbers[at], "right")) - 1
+            first = self.shards[shard].chunks.first + self.starts[shard]
+            chunk = int(np.searchsorted(first, numbers[at], "right")) - 1
+            end = at + int(np.searchsorted(numbers[at:], first[chunk + 1]))
+            local[at:end] -= first[chunk]
+            keys.append((shard, chunk))
+            bounds.append(end)
+        return _Plan(numbers, keys, bounds, local, None)
+
+    def _take(self, pool: ThreadPoolExecutor, coming: deque[_Key], plan: _Plan) -> Iterator[tuple[Ints, Sequence[Buffer] | Part]]:
+        """Yields the records, or those before the first one of a damaged chunk."""
         found: list[bytes] = []
-        for i, key in enumerate(keys):
+        failure = None
+        for i, key in enumerate(plan.chunks):
+            start, end = plan.bounds[i : i + 2]
             coming.popleft()
             try:
-                records = self._get(pool, key, coming)
+                chunk = self._get(pool, key, coming)
             except RecordIOError as e:
-                before = np.argsort(order)[: order[bounds[i]]].tolist()
-                return [found[k] for k in before], e
-            found += map(records.__getitem__, numbers[bounds[i] : bounds[i + 1]])
-        if (order[1:] < order[:-1]).any():
-            found = [found[k] for k in np.argsort(order).tolist()]
-        return found, None
+                failure = e
+                break
+            if plan.order is None:
+                for k in range(start, end, _DECODED):
+                    yield plan.numbers[k : min(k + _DECODED, end)], Part(chunk, plan.local[k : min(k + _DECODED, end)])
+            else:
+                found += chunk.records(plan.local[start:end].tobytes())
+        if plan.order is not None:
+            back = np.argsort(plan.order)
+            out = [found[k] for k in (back if failure is None else back[: plan.order[len(found)]]).tolist()]
+            for k in range(0, len(out), _DECODED):
+                yield plan.numbers[k : k + _DECODED], out[k : k + _DECODED]
+        if failure is not None:
+            raise failure
 
-    def _get(self, pool: ThreadPoolExecutor, key: _Key, coming: deque[_Key]) -> list[bytes]:
+    def _get(self, pool: ThreadPoolExecutor, key: _Key, coming: deque[_Key]) -> Loaded:
         if key in self.kept:
             self.kept.move_to_end(key)
         else:
             future = self.loading.pop(key, None) or pool.submit(self._load, key)
             self.kept[key] = loaded = future.result()
-            self.bytes += loaded[1]
+            self.bytes += loaded.nbytes if self.keep else 0
             while self.bytes >= self.keep and len(self.kept) > 1:
-                self.bytes -= self.kept.popitem(last=False)[1][1]
+                old = self.kept.popitem(last=False)[1]
+                self.bytes -= old.nbytes if self.keep else 0
+                self.memory.give(old)
         for ahead in coming:
             if len(self.loading) >= _AHEAD:
                 break
             if ahead not in self.kept and ahead not in self.loading:
                 self.loading[ahead] = pool.submit(self._load, ahead)
-        return self.kept[key][0]
+        return self.kept[key]
 
-    def _load(self, key: _Key) -> _Loaded:
-        records = self.shards[key[0]].load(key[1], *self.scratch)
-        return records, sum(map(len, records)) + _RECORD_BYTES * len(records) if self.keep else 0
+    def _load(self, key: _Key) -> Loaded:
+        loaded = self.shards[key[0]].load(key[1], self.memory)
+        self.pauses = isinstance(loaded, Cut)
+        return loaded
