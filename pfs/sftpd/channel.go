@@ -22,7 +22,10 @@ func (s *Server) channel(ctx context.Context, u *user, ch ssh.Channel, requests 
 		case r.Type == "subsystem" && what == "sftp" && !p.bad:
 			_ = r.Reply(true, nil)
 			go ssh.DiscardRequests(requests)
-			return s.sftp(ctx, u, ch)
+			if err := s.sftp(ctx, u, ch); err != nil {
+				return err
+			}
+			return exit(ch, 0)
 		case r.Type == "exec" && !p.bad:
 			_ = r.Reply(true, nil)
 			go ssh.DiscardRequests(requests)

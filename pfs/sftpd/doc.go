@@ -8,8 +8,13 @@
 //
 // A file that a client creates or cuts to nothing is an upload. It becomes visible whole when the client closes it. Until
 // then, Stat shows it to its own user with the bytes that are staged, and others see what was there before. A file
-// that is opened for writing without being cut is changed in place, and so is one that is opened for reading and writing, where
-// the store can. An upload whose client begins to write at random offsets is published and goes on in place.
+// that is opened for reading and writing is changed in place, where the store can. An upload whose client begins to write at
+// random offsets is published and goes on in place.
+//
+// A file that is opened for writing without being cut is one of three things, which the first write tells. At offset 0 it
+// is an upload, since scp replaces files so: it cuts the file when all bytes are there. If it does not, the bytes behind
+// the end of the upload stay. At the end of an interrupted upload it continues that. At any other offset the file is changed
+// in place.
 //
 // The bytes of an upload reach the store in order. Those that come early, since clients write in parallel, wait in memory (4
 // MiB at most). Close commits with the digest of all bytes.
@@ -33,5 +38,5 @@
 //	path, names                      paths as clients write them; requests that take a path
 //	open, directory                  open files and directories
 //	upload, journal                  files that become visible whole; how they are continued
-//	exec                             commands
+//	exec, scp                        commands; the old protocol of scp
 package sftpd

@@ -13,13 +13,16 @@ import (
 	"github.com/paddlecloud/pfs/pfs/linkfs"
 )
 
-// file is an open file: one of f, h and up is set.
+// file is an open file: one of f, h and up is set, or none as long as it is undecided.
 type file struct {
 	u    *user
 	name pfs.Path
 	f    pfs.File   // open for reading
 	h    pfs.Handle // changed in place
 	up   *upload    // published by close
+
+	undecided func(ctx context.Context, off int64) error // sets h or up for a first write at off
+	old       int64                                      // of an upload in place of a file that was not cut: its size; else 0
 }
 
 // newHandle keeps an open file or directory, and appends its name to the answer.
@@ -116,21 +119,52 @@ func (s *Server) openFile(ctx context.Context, u *user, name pfs.Path, flags uin
 		mode = old.Mode.Perm()
 	}
 	both := flags&flagRead != 0 && can.Has(pfs.CanOpenHandle|pfs.CanWriteRandom)
+	begin := func(ctx context.Context) (err error) {
+		o.up, err = s.uploads.begin(ctx, u, name, old, can, mode, flags&flagExcl != 0)
+		return err
+	}
+	interrupted := false
 	if flags&flagTrunc == 0 && !both {
-		up, err := s.uploads.resume(ctx, u, name, old)
-		if err != nil || up != nil {
-			o.up = up
-			return o, err
+		err := u.Do(ctx, "stat", func(ctx context.Context) error {
+			_, interrupted = findRecord(ctx, u, name, old)
+			return nil
+		})
+		if err != nil {
+			return nil, err
 		}
 	}
-	if exists && flags&flagTrunc == 0 || both {
+	switch {
+	case both || exists && !interrupted && flags&(flagTrunc|flagAppend) == flagAppend:
 		return o, o.openInPlace(ctx, flags, mode)
-	}
-	if !exists && flags&flagCreate == 0 {
+	case !exists && flags&flagCreate == 0 && !interrupted:
 		return nil, pfs.E(op, name, pfs.NotExist, nil)
+	case flags&flagTrunc != 0 || !exists && !interrupted:
+		return o, begin(ctx)
 	}
-	o.up, err = s.uploads.begin(ctx, u, name, old, can, mode, flags&flagExcl != 0)
-	return o, err
+	// A client that wants to continue an upload, or to change the file, or to replace it and cut it at the end, as scp does:
+	// the offset of the first write tells, and the flag to append, which OpenSSH sends to continue.
+	o.undecided = func(ctx context.Context, off int64) (err error) {
+		if off == 0 && flags&flagAppend == 0 {
+			o.old = old.Size
+			return begin(ctx)
+		}
+		if interrupted {
+			o.up, err = s.uploads.resume(ctx, u, name, old)
+		}
+		if err == nil && o.up == nil {
+			err = o.openInPlace(ctx, flags, mode)
+		}
+		return err
+	}
+	return o, nil
+}
+
+// decide chooses between an upload and changes in place.
+func (o *file) decide(ctx context.Context, off int64) error {
+	if o.undecided == nil || o.up != nil || o.h != nil {
+		return nil
+	}
+	return o.undecided(ctx, off)
 }
 
 // openInPlace opens the file for changes that everybody sees at once.
@@ -179,8 +213,10 @@ func (o *file) readAt(ctx context.Context, p []byte, off int64) (int, error) {
 		return gateway.ReadAt(ctx, o.u, o.f, p, off)
 	case o.h != nil:
 		return gateway.ReadAt(ctx, o.u, o.h, p, off)
+	case o.up != nil:
+		return o.up.readAt(ctx, p, off)
 	}
-	return o.up.readAt(ctx, p, off)
+	return 0, pfs.Errorf("sftpd.read", o.name, pfs.Permission, "the file is not open for reading")
 }
 
 func (x *session) write(ctx context.Context, p *parser) error {
@@ -193,6 +229,9 @@ func (x *session) write(ctx context.Context, p *parser) error {
 }
 
 func (o *file) writeAt(ctx context.Context, p []byte, off int64) error {
+	if err := o.decide(ctx, off); err != nil {
+		return err
+	}
 	if o.up != nil {
 		err := o.up.write(ctx, p, off)
 		if err != errRandom {
@@ -214,11 +253,67 @@ func (o *file) toInPlace(ctx context.Context) error {
 	if !o.up.can.Has(pfs.CanOpenHandle | pfs.CanWriteRandom) {
 		return pfs.Errorf("sftpd.write", o.name, pfs.Unsupported, "the store takes new files in order from the start only")
 	}
-	if err := o.up.publish(ctx); err != nil {
+	up := o.up
+	if o.old == 0 {
+		if err := up.publish(ctx); err != nil {
+			return err
+		}
+		o.up = nil
+		return o.openInPlace(ctx, flagRead|flagWrite, 0)
+	}
+	if err := o.openInPlace(ctx, flagRead|flagWrite, 0); err != nil {
 		return err
 	}
+	if err := up.fill(ctx); err != nil {
+		return err
+	}
+	buf := make([]byte, 256<<10)
+	for off := int64(0); off < up.length(); {
+		n, err := up.readAt(ctx, buf, off)
+		if n == 0 {
+			return err
+		}
+		if _, err := gateway.WriteAt(ctx, o.u, o.h, buf[:n], off); err != nil {
+			return err
+		}
+		off += int64(n)
+	}
+	up.discard()
 	o.up = nil
-	return o.openInPlace(ctx, flagRead|flagWrite, 0)
+	return nil
+}
+
+// keepRest completes an upload in place of a file that is longer and was not cut: that file keeps its other bytes.
+func (o *file) keepRest(ctx context.Context) error {
+	if err := o.up.fill(ctx); err != nil {
+		return err
+	}
+	if o.up.length() >= o.old {
+		return nil
+	}
+	if o.up.can.Has(pfs.CanOpenHandle | pfs.CanWriteRandom) {
+		return o.toInPlace(ctx)
+	}
+	var f pfs.File
+	err := o.u.Do(ctx, "open", func(ctx context.Context) (err error) {
+		f, err = o.u.FS().Open(ctx, o.name)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	buf := make([]byte, 256<<10)
+	for o.up.length() < f.Info().Size {
+		n, err := gateway.ReadAt(ctx, o.u, f, buf, o.up.length())
+		if n == 0 {
+			return err
+		}
+		if err := o.up.append(ctx, buf[:n]); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (x *session) fstat(ctx context.Context, p *parser) error {
@@ -232,6 +327,12 @@ func (x *session) fstat(ctx context.Context, p *parser) error {
 		info = o.f.Info()
 	case o.up != nil:
 		info = o.up.info()
+		info.Size = max(info.Size, o.old)
+	case o.h == nil:
+		err = x.u.Do(ctx, "stat", func(ctx context.Context) (err error) {
+			info, err = o.u.info(ctx, x.s.uploads, o.name, true)
+			return err
+		})
 	default:
 		err = o.u.Do(ctx, "stat", func(ctx context.Context) (err error) {
 			info, err = o.h.Stat(ctx)
@@ -251,7 +352,13 @@ func (x *session) setFileStat(ctx context.Context, p *parser) error {
 		return err
 	}
 	if o.up != nil {
+		if err := o.up.fill(ctx); err != nil {
+			return err
+		}
 		if a.flags&attrSize == 0 || a.size == o.up.length() {
+			if a.flags&attrSize != 0 {
+				o.old = 0 // it is cut here
+			}
 			return x.setUpload(ctx, o.up, a)
 		}
 		if err := o.toInPlace(ctx); err != nil {
@@ -281,7 +388,7 @@ func (x *session) setUpload(_ context.Context, up *upload, a attributes) error {
 // sync makes what was written durable.
 func (x *session) sync(ctx context.Context, p *parser) error {
 	o, err := x.file(p)
-	if err != nil || o.f != nil {
+	if err != nil || o.h == nil && o.up == nil {
 		return err
 	}
 	return o.u.Do(ctx, "sync", func(ctx context.Context) error {
@@ -298,12 +405,22 @@ func (o *file) close(ctx context.Context) error {
 		return o.f.Close()
 	case o.h != nil:
 		return o.u.Do(ctx, "close", o.h.Close)
+	case o.up == nil:
+		return nil
 	}
-	if err := o.up.publish(ctx); err != nil {
+	err := error(nil)
+	if o.old > 0 {
+		if err = o.keepRest(ctx); err == nil && o.up == nil {
+			return o.u.Do(ctx, "close", o.h.Close)
+		}
+	}
+	if err == nil {
+		err = o.up.publish(ctx)
+	}
+	if err != nil {
 		o.up.abandon()
-		return err
 	}
-	return nil
+	return err
 }
 
 func (o *file) abandon() {
@@ -314,7 +431,10 @@ func (o *file) abandon() {
 		ctx, cancel := context.WithTimeout(context.Background(), leaveWithin)
 		defer cancel()
 		_ = o.h.Close(ctx)
-	default:
+		if o.up != nil {
+			o.up.discard()
+		}
+	case o.up != nil:
 		o.up.abandon()
 	}
 }

@@ -92,7 +92,7 @@ func serve(t testing.TB, s *gatewaytest.Service) (addr string, stop func()) {
 func (w *world) options() []string {
 	_, port, _ := net.SplitHostPort(w.addr)
 	return []string{"-oPort=" + port, "-oUserKnownHostsFile=" + filepath.Join(w.dir, "known_hosts"),
-		"-oStrictHostKeyChecking=accept-new", "-oPreferredAuthentications=password", "-oNumberOfPasswordPrompts=1", "-oLogLevel=ERROR", "-F/dev/null"}
+		"-oStrictHostKeyChecking=accept-new", "-oPreferredAuthentications=password", "-oNumberOfPasswordPrompts=1", "-F/dev/null"}
 }
 
 // run runs a client in w.dir. HOST in its arguments is alice at the gateway.
@@ -256,4 +256,71 @@ func TestReputDamaged(t *testing.T) {
 	}
 	w.sftp(t, "put f")
 	w.wantFile(t, "f", content)
+}
+
+// TestSCP copies trees in both directions with both protocols of scp.
+func TestSCP(t *testing.T) {
+	w := newWorld(t)
+	large := random(5<<20 + 9)
+	w.local(t, "tree/large", large)
+	w.local(t, "tree/a b/$(id) 'x'", []byte("odd"))
+	w.local(t, "tree/empty", nil)
+	old := time.Unix(1_600_000_000, 0)
+	if err := os.Chtimes(filepath.Join(w.dir, "tree/large"), old, old); err != nil {
+		t.Fatal(err)
+	}
+	for _, protocol := range []string{"-s", "-O"} {
+		w.must(t, "", "scp", protocol, "-p", "-r", "tree", "HOST:to"+protocol)
+		w.must(t, "", "scp", protocol, "-r", "tree", "HOST:to"+protocol) // into the directory that is there now
+		w.must(t, "", "scp", protocol, "tree/large", "tree/empty", "HOST:/mnt/hdfs/idl/to"+protocol+"/tree")
+		w.wantFile(t, "to"+protocol+"/large", large)
+		w.wantFile(t, "to"+protocol+"/tree/a b/$(id) 'x'", []byte("odd"))
+		w.wantFile(t, "to"+protocol+"/tree/large", large)
+		info, err := w.Store.Stat(t.Context(), pfs.Path("/home/"+gatewaytest.Alice+"/to"+protocol+"/large"))
+		if err != nil || !info.ModTime.Equal(old) || info.Mode.Perm() != 0o640 || info.Digest == "" {
+			t.Errorf("%s: %+v, %v", protocol, info, err)
+		}
+		w.must(t, "", "scp", protocol, "-p", "-r", "HOST:to"+protocol, "back"+protocol)
+		w.must(t, "", "scp", protocol, "HOST:to"+protocol+"/l*ge", "matched"+protocol)
+		for name, want := range map[string][]byte{"back" + protocol + "/large": large, "back" + protocol + "/a b/$(id) 'x'": []byte("odd"), "matched" + protocol: large} {
+			if got, err := os.ReadFile(filepath.Join(w.dir, name)); err != nil || !bytes.Equal(got, want) {
+				t.Errorf("%s: %d bytes, %v", name, len(got), err)
+			}
+		}
+		if info, err := os.Stat(filepath.Join(w.dir, "back"+protocol, "large")); err != nil || !info.ModTime().Equal(old) {
+			t.Errorf("%s: %v, %v", protocol, info, err)
+		}
+		for _, args := range [][]string{{"HOST:nothing", "."}, {"HOST:to" + protocol, "."}, {"tree/large", "HOST:no/dir"}, {"tree/large", "HOST:/pfs/dc/home/bob/f"}} {
+			if out, err := w.run(t, "", "scp", append([]string{protocol}, args...)...); err == nil {
+				t.Errorf("scp %s %v succeeds:\n%s", protocol, args, out)
+			}
+		}
+	}
+}
+
+// TestCommands runs the commands that clients run, and others.
+func TestCommands(t *testing.T) {
+	w := newWorld(t)
+	w.local(t, "f", []byte("abc\n"))
+	w.sftp(t, "put f", `put f "a b'c"`)
+	for command, want := range map[string]string{
+		"md5sum f":                  "0bee89b07a248e27c83fc3d5951213c1  f\n",
+		`sha1sum 'a b'\''c'`:        "03cfd743661f07975fa2f1220c5194cbaff48451  a b'c\n",
+		`sha256sum "a b'c" a\ b\'c`: strings.Repeat("edeaaff3f1774ad2888673770c6d64097e391bc362d7d6fb34982ddf0efd18cb  a b'c\n", 2),
+		"echo 'abc' | md5sum":       "0bee89b07a248e27c83fc3d5951213c1  -\n",
+		"echo ${ShellId}%ComSpec%":  "%ComSpec%\n",
+	} {
+		if out, err := w.run(t, "", "ssh", "HOST", command); err != nil || out != want {
+			t.Errorf("%s: %q, %v", command, out, err)
+		}
+	}
+	for command, want := range map[string]string{
+		"md5sum nothing": "nothing", "md5sum /pfs/dc/home/bob/f": "permission denied", "rsync --server -r . x": "paddlectl sync", "id": "not a command", "": "no shell",
+		"md5sum f; id": "no shell", "md5sum f && id": "no shell", "md5sum $(id)": "no shell", "md5sum `id`": "no shell", "md5sum f > g": "no shell",
+		"scp -t": "scp works with", "scp -x -t .": "no option -x", "echo x | sh": "not a command", "echo x | md5sum | sh": "no shell", "md5sum 'f": "not closed",
+	} {
+		if out, err := w.run(t, "", "ssh", "HOST", command); err == nil || !strings.Contains(out, want) {
+			t.Errorf("%s: %q, %v; want a refusal with %q", command, out, err, want)
+		}
+	}
 }

@@ -16,6 +16,7 @@ import (
 
 	"github.com/paddlecloud/pfs/internal/gateway/gatewaytest"
 	"github.com/paddlecloud/pfs/pfs"
+	"github.com/paddlecloud/pfs/pfs/memfs"
 	"github.com/paddlecloud/pfs/pfs/pfstest"
 	"golang.org/x/crypto/ssh"
 )
@@ -342,4 +343,79 @@ func TestManyNames(t *testing.T) {
 	if got := strings.Count(w.sftp(t, "ls -1"), "name-"); got != names {
 		t.Errorf("%d of %d names", got, names)
 	}
+}
+
+// TestOverwrite writes to files that exist without cutting them at first, with and without random writes in the store.
+func TestOverwrite(t *testing.T) {
+	for what, fsys := range map[string]pfs.FileSystem{"random": memfs.New(memfs.Options{}), "in order": memfs.New(memfs.Options{Without: pfs.CanWriteRandom})} {
+		s := gatewaytest.New(t, fsys)
+		addr, _ := serve(t, s)
+		s.Session(t, gatewaytest.Alice, "test")
+		name := pfs.Path("/home/" + gatewaytest.Alice + "/f")
+		c := dial(t, addr, gatewaytest.Alice)
+		for why, row := range map[string]struct {
+			change func(h []byte)
+			want   string
+		}{
+			"replaced and cut, as by scp": {func(h []byte) {
+				c.write(t, h, []byte("abc"), 0)
+				if got := pfstest.ReadFile(t, fsys, name); string(got) != "0123456789" {
+					t.Errorf("%s: others see %q before the end", what, got)
+				}
+				if code := c.code(t, 10, h, []byte{0, 0, 0, 1}, number(3)); code != 0 {
+					t.Errorf("%s: code %d", what, code)
+				}
+			}, "abc"},
+			"begin changed": {func(h []byte) {
+				c.write(t, h, []byte("ab"), 0)
+				c.write(t, h, []byte("c"), 2)
+				if kind, b := c.ask(t, 8, h); kind != 105 || b[11] != 10 {
+					t.Errorf("%s: %q", what, b)
+				}
+			}, "abc3456789"},
+			"longer": {func(h []byte) { c.write(t, h, []byte("abcdefghijklm"), 0) }, "abcdefghijklm"},
+			"end":    {func(h []byte) { c.write(t, h, []byte("ab"), 10) }, "0123456789ab"},
+			"none":   {func([]byte) {}, "0123456789"},
+		} {
+			pfstest.WriteFile(t, fsys, name, []byte("0123456789"))
+			h := c.open(t, "f", 0x0a)
+			row.change(h)
+			if code := c.code(t, 4, h); code != 0 {
+				t.Errorf("%s, %s: close: code %d", what, why, code)
+			}
+			if got := pfstest.ReadFile(t, fsys, name); string(got) != row.want {
+				t.Errorf("%s, %s: %q, want %q", what, why, got, row.want)
+			}
+		}
+	}
+}
+
+// FuzzPackets sends packets of any content: the service answers or ends the session, and other sessions go on.
+func FuzzPackets(f *testing.F) {
+	s := gatewaytest.New(f, memfs.New(memfs.Options{}))
+	addr, _ := serve(f, s)
+	for kind := range byte(25) {
+		f.Add([]byte{kind, 0, 0, 0, 1})
+		f.Add(append([]byte{kind, 0, 0, 0, 1, 0, 0, 0, 1, 'f', 0, 0, 0, 0x1a, 0, 0, 0, 0}, number(1<<60)...))
+		f.Add([]byte{kind, 0, 0, 0, 1, 0, 0, 0, 1, '1', 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff})
+	}
+	f.Add(append([]byte{200, 0, 0, 0, 1}, str("fsync@openssh.com")...))
+	f.Add(append([]byte{9, 0, 0, 0, 1, 0, 0, 0, 1, 'f', 0x80, 0, 0, 0}, 0xff, 0xff, 0xff, 0xff))
+	c := dial(f, addr, gatewaytest.Alice)
+	f.Fuzz(func(t *testing.T, packet []byte) {
+		if len(packet) < 5 || packet[0] == 1 {
+			return
+		}
+		c.begin(t)
+		c.ask(t, 3, str("f"), []byte{0, 0, 0, 0x1b, 0, 0, 0, 0})
+		c.send(packet)
+		if kind, rest := c.receive(t); kind < 101 || len(rest) < 4 {
+			t.Errorf("an answer of type %d with %d bytes", kind, len(rest))
+		}
+		if size := c.size(t, "/pfs"); size != 0 {
+			t.Errorf("the session is out of step: size %d", size)
+		}
+		_ = c.in.Close()
+		_, _ = io.Copy(io.Discard, c.out)
+	})
 }

@@ -278,12 +278,19 @@ func (up *upload) abandon() {
 	defer up.in.remove(up)
 	ctx, cancel := context.WithTimeout(context.Background(), leaveWithin)
 	defer cancel()
-	size := up.length()
-	if size > 0 && resumable(up.can) && up.noteNow(ctx, size) == nil {
+	if size := up.length(); size > 0 && resumable(up.can) && up.noteNow(ctx, size) == nil {
 		_ = up.w.Suspend(ctx)
 		_ = up.journal.w.Suspend(ctx)
 		return
 	}
+	up.discard()
+}
+
+// discard removes what is staged.
+func (up *upload) discard() {
+	defer up.in.remove(up)
+	ctx, cancel := context.WithTimeout(context.Background(), leaveWithin)
+	defer cancel()
 	if up.journal != nil {
 		_ = up.journal.w.Close(ctx)
 	}
