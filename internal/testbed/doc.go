@@ -1,5 +1,5 @@
 // Package testbed gives tests real stores on loopback: an HDFS, as HDFS, HDFSPair or
-// HDFSSecure describes it, and a CephFS; and a Kubernetes of one node.
+// HDFSSecure describes it, and a CephFS; a Kubernetes of one node, and a browser.
 //
 // # One cluster of each kind
 //
@@ -22,7 +22,7 @@
 //
 // # Machines without clusters
 //
-// Tests that need a cluster, or the programs of Posix, are skipped with the reason; with CI=true in the environment they fail. If
+// Tests that need a cluster, the programs of Posix or a Chromium, are skipped with the reason; with CI=true in the environment they fail. If
 // PFS_TESTBED_REPORT names a directory, it gets a file for each kind that a test needed, with
 // a line "ran PACKAGE" or "cannot REASON" for each time.
 package testbed

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The real stores that tests run against, hdfs.sh and ceph.sh, a Kubernetes, k8s.sh, and programs that check mounts,
-# posix.sh.
+# The real stores that tests run against, hdfs.sh and ceph.sh, a Kubernetes, k8s.sh, programs that check mounts,
+# posix.sh, and a browser, chromium.sh.
 #
 #   testbed.sh install           install what is missing, as root on Debian; elsewhere use what exists
 #   testbed.sh up                start an HDFS and a CephFS, and print a configuration for pfsd
@@ -19,6 +19,7 @@ install() {
   HDFS_MODE=secure "$HERE/hdfs.sh" install || true
   "$HERE/ceph.sh" install || true
   "$HERE/posix.sh" install || true
+  "$HERE/chromium.sh" install || true
   "$HERE/k8s.sh" install || true
 }
 
@@ -87,6 +88,7 @@ hdfs-ha|HDFS, two NameNodes
 hdfs-secure|HDFS, Kerberos
 cephfs|CephFS
 posix|programs on a mount
+chromium|Chromium
 kubernetes|Kubernetes
 PARTS
   return $all
