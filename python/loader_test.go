@@ -93,7 +93,10 @@ func TestSanitized(t *testing.T) {
 				t.Fatal(err)
 			}
 			// The memory that Python itself keeps until it ends is no leak of the extension.
-			env := []string{"LD_PRELOAD=" + strings.TrimSpace(string(library)), "ASAN_OPTIONS=detect_leaks=0", "PYTHONMALLOC=malloc", "RECORDIO_CASES=10000", "PYTHONPATH=" + dir}
+			env := []string{
+				"LD_PRELOAD=" + strings.TrimSpace(string(library)), "ASAN_OPTIONS=detect_leaks=0", "PYTHONMALLOC=malloc",
+				"RECORDIO_CASES=10000", "PYTHONPATH=" + dir,
+			}
 			python(t, env, interpreter, "-P", "-m", "unittest", "loader_tests.test_native.Chunks", "loader_tests.test_native.MessagePack")
 		})
 	}

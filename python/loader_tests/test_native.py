@@ -14,9 +14,8 @@ import numpy as np
 
 import recordio
 from recordio import chunks, codecs, schema
-from recordio.chunks import HEADER, NONE, SNAPPY
+from recordio.chunks import HEADER, NONE, SNAPPY, native
 from recordio.codecs import STREAM
-from recordio.loading import native
 
 from .files import InDirectory
 
@@ -241,7 +240,7 @@ class Install(InDirectory):
         subprocess.run([*pip, "--target", self.dir / "lib", source], check=True, capture_output=True, env={**os.environ, "CC": "false"})
         directory = self.dataset([[3, 2], [4]])
         program = (
-            "import recordio, recordio.loading as loading; print(loading.native, [s['id'] for s in recordio.stream(%r)],"
+            "import recordio, recordio.chunks as chunks; print(chunks.native, [s['id'] for s in recordio.stream(%r)],"
             " [s['id'] for s in recordio.Dataset(%r)[[8, 1]]])" % (str(directory), str(directory))
         )
         run = [sys.executable, "-c", program]

@@ -9,6 +9,11 @@ import zlib
 from . import snappy
 from .errors import RecordIOError, UnknownCompressorError
 
+try:
+    from . import native  # Python 3.10 and later
+except ImportError:  # there was no C compiler at the installation
+    native = None
+
 MAX_CHUNK = 1 << 30  # bytes, stored and decompressed
 _MAGIC = 0x01020304
 MAGIC = struct.pack("<I", _MAGIC)
@@ -46,6 +51,10 @@ def _read_chunk(f):
         return 0, None
     header = parse_header(head)
     stored = _read(f, header.size)
+    if native is not None and header.records > 0:
+        chunk = native.Chunk()
+        if chunk.load(head + stored, head):
+            return len(head) + len(stored), chunk.records(None)
     check_size(len(stored), header.size)
     check_crc(stored, header.crc)
     if header.records == 0:

@@ -1,6 +1,8 @@
 from struct import Struct
 from typing import Any, BinaryIO, Iterator, NamedTuple
 
+from . import native as native
+
 MAX_CHUNK: int
 HEADER: Struct
 MAGIC: bytes

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any, Callable, Iterator, Sequence, overload
 import numpy as np
 import numpy.typing as npt
 
-from .chunks import NONE, SNAPPY
+from .chunks import NONE, SNAPPY, native
 from .codecs import Buffer, crc32c, decompress
 from .errors import PickleError, RecordIOError
 from .index import Ints
-from .loading import Part, native
+from .loading import Part
 from .schema import Decoder
 from .shards import Pattern, Shard, apply, check_sizes, find, repaired
 from .storage import Range

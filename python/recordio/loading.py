@@ -10,13 +10,8 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from .chunks import HEADER, MAGIC, NONE, SNAPPY
+from .chunks import HEADER, MAGIC, NONE, SNAPPY, native
 from .index import Chunk, Ints
-
-try:
-    from . import native as native
-except ImportError:  # there was no C compiler at the installation
-    native = None  # type: ignore[assignment]
 
 _RECORD_BYTES = 40  # of memory for an object of bytes, besides its contents
 

@@ -15,9 +15,10 @@ import msgpack  # type: ignore[import-untyped]
 import numpy as np
 
 from . import restricted
+from .chunks import native
 from .codecs import Buffer
 from .decoders import json_value
-from .loading import Part, native
+from .loading import Part
 
 Convert = Callable[[Any], Any]
 DecodeBatch = Callable[[Sequence[Buffer]], list[Any]]
