@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -56,7 +57,7 @@ func rclone(t *testing.T) string {
 func TestRclone(t *testing.T) {
 	testbed.Long(t)
 	bin := rclone(t)
-	r := start(t, dataFor(t), "--no-tls")
+	r := start(t, dataFor(t), "--no-tls", "--sftp", "127.0.0.1:0")
 	local := t.TempDir()
 	for i := range 200 {
 		name := filepath.Join(local, fmt.Sprintf("d%d", i%7), fmt.Sprintf("file %d é&<>#%%?.txt", i))
@@ -70,9 +71,14 @@ func TestRclone(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(local, "large"), []byte(strings.Repeat("0123456789", 3<<20)), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	password := strings.TrimSpace(goodPassword)
+	password := obscured(t, bin, strings.TrimSpace(goodPassword))
+	port := regexp.MustCompile(`sftp -P (\d+) NAME@`).FindStringSubmatch(r.said)
+	if port == nil {
+		t.Fatalf("no port of SSH in\n%s", r.said)
+	}
 	for name, remote := range map[string]string{
-		"webdav": fmt.Sprintf(":webdav,url='%s/dav/pfs/local/home/ann',vendor=owncloud,user=ann,pass=%s:", r.endpoint, obscured(t, bin, password)),
+		"webdav": fmt.Sprintf(":webdav,url='%s/dav/pfs/local/home/ann',vendor=owncloud,user=ann,pass=%s:", r.endpoint, password),
+		"sftp":   fmt.Sprintf(":sftp,host=127.0.0.1,port=%s,known_hosts_file=none,user=ann,pass=%s:", port[1], password),
 	} {
 		t.Run(name, func(t *testing.T) {
 			do := func(args ...string) string {

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"slices"
 
 	"github.com/paddlecloud/pfs/internal/pace"
 	"github.com/paddlecloud/pfs/pfs"
@@ -14,6 +15,9 @@ import (
 
 // pageEntries is the number of entries of a directory that are listed, and written, at a time.
 const pageEntries = 512
+
+// turnEntries is the number of entries that are written in one turn.
+const turnEntries = 64
 
 // maxProps bounds the properties that a request names.
 const maxProps = 64
@@ -151,14 +155,20 @@ func (q *request) render(p *properties, entries []pfs.Info) error {
 		entries[i] = info
 	}
 	return q.do("render", func(ctx context.Context, _ pfs.FileSystem) error {
-		return pfs.InTurn(ctx, func() error {
-			for _, e := range entries {
-				if e.Name != "" {
-					p.response(q.h.url(q.name.Join(e.Name)), e)
+		for some := range slices.Chunk(entries, turnEntries) {
+			err := pfs.InTurn(ctx, func() error {
+				for _, e := range some {
+					if e.Name != "" {
+						p.response(q.h.url(q.name.Join(e.Name)), e)
+					}
 				}
+				return nil
+			})
+			if err != nil {
+				return err
 			}
-			return nil
-		})
+		}
+		return nil
 	})
 }
 

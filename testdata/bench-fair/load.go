@@ -31,7 +31,8 @@ type kind struct {
 	name, text string
 	workers    int
 	do         func(ctx context.Context, c *client.Client, worker int, done *atomic.Int64) error
-	logins     bool // do is nil
+	over       func(ctx context.Context, g *gateway, worker int, done *atomic.Int64) error // instead of do, by another protocol
+	logins     bool                                                                        // do is nil
 }
 
 // kinds are all kinds. done counts what the last column is of.
@@ -45,6 +46,11 @@ var kinds = []kind{
 	{name: "list", text: "32 listers of a large directory, pages", workers: 32, do: list},
 	{name: "usage", text: "64 du of a large directory, calls", workers: 64, do: usage},
 	{name: "commit", text: "64 commits of 256 MiB that are read back", workers: 64, do: commit},
+	{name: "dav-get", text: "64 downloads by WebDAV, of 4 MiB", workers: 64, over: davGet},
+	{name: "dav-put", text: "64 uploads by WebDAV, of 4 MiB", workers: 64, over: davPut},
+	{name: "dav-list", text: "32 listers by WebDAV of a large directory, 4 MiB of XML", workers: 32, over: davList},
+	{name: "web-raw", text: "64 downloads of the pages, of 4 MiB", workers: 64, over: webRaw},
+	{name: "web-zip", text: "3 archives of the pages, of 4 MiB", workers: 3, over: webZip},
 	{name: "logins", text: "64 logins from 8 addresses", workers: 64, logins: true},
 }
 
@@ -68,11 +74,17 @@ func makeLoad(name, endpoint string, length time.Duration) error {
 	if err != nil {
 		return err
 	}
+	g, err := newGateway(endpoint, k.workers)
+	if err != nil {
+		return err
+	}
 	for i := range k.workers {
 		all.Go(func() {
 			for ctx.Err() == nil {
 				var err error
-				if k.logins {
+				if k.over != nil {
+					err = k.over(ctx, g, i, &done)
+				} else if k.logins {
 					if err = login(endpoint, "alice", fmt.Sprintf("127.0.1.%d", 1+i%8)); err == nil {
 						done.Add(1)
 					}

@@ -155,6 +155,15 @@ func (s *service) fill(names int) error {
 	if err != nil {
 		return err
 	}
+	folder := filepath.Join(home, "folder")
+	if err := os.Mkdir(folder, 0o755); err != nil {
+		return err
+	}
+	for i := range 100 {
+		if err := os.WriteFile(filepath.Join(folder, strconv.Itoa(i)), make([]byte, fileSize/100), 0o644); err != nil {
+			return err
+		}
+	}
 	many := filepath.Join(home, "many")
 	if err := os.Mkdir(many, 0o755); err != nil {
 		return err

@@ -1,0 +1,104 @@
+//go:build linux
+
+package main
+
+import (
+	"context"
+	"crypto/tls"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"sync/atomic"
+
+	"github.com/paddlecloud/pfs/pfs"
+)
+
+// gateway is the service as alice's clients of other protocols see it.
+type gateway struct {
+	endpoint, access, refresh string
+	http                      *http.Client
+}
+
+func newGateway(endpoint string, workers int) (*gateway, error) {
+	t, err := tokens(endpoint, "alice", "")
+	return &gateway{endpoint, t.Access, t.Refresh, &http.Client{Transport: &http.Transport{
+		MaxIdleConnsPerHost: workers,
+		TLSClientConfig:     &tls.Config{InsecureSkipVerify: true}, // of this machine, started by this program
+	}}}, err
+}
+
+// ask sends a request and reads the answer, whose bytes done counts in units of 4 MiB.
+func (g *gateway) ask(ctx context.Context, method, path string, body io.Reader, done *atomic.Int64, header ...string) error {
+	r, err := http.NewRequestWithContext(ctx, method, g.endpoint+path, body)
+	if err != nil {
+		return err
+	}
+	for i := 0; i+1 < len(header); i += 2 {
+		r.Header.Set(header[i], header[i+1])
+	}
+	if strings.HasPrefix(path, "/ui/") {
+		r.Header.Set("Cookie", "__Host-pfs-access="+g.access+"; __Host-pfs-refresh="+g.refresh)
+	} else {
+		r.Header.Set("Authorization", "Bearer "+g.access)
+	}
+	answer, err := g.http.Do(r)
+	if err != nil {
+		return err
+	}
+	defer answer.Body.Close()
+	p := sinks.Get().(*[pfs.ChunkSize]byte)
+	defer sinks.Put(p)
+	for {
+		n, err := io.ReadFull(answer.Body, p[:])
+		if n == len(p) {
+			done.Add(1)
+		}
+		if err == io.EOF || err == io.ErrUnexpectedEOF {
+			break
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if answer.StatusCode >= 400 {
+		return fmt.Errorf("%s %s: %s", method, path, answer.Status)
+	}
+	return nil
+}
+
+func davGet(ctx context.Context, g *gateway, _ int, done *atomic.Int64) error {
+	return g.ask(ctx, "GET", "/dav"+home+"file", nil, done)
+}
+
+func davPut(ctx context.Context, g *gateway, worker int, done *atomic.Int64) error {
+	const chunks = 8
+	return g.ask(ctx, "PUT", fmt.Sprint("/dav", home, "put", worker), io.LimitReader(&counted{done: done}, chunks*pfs.ChunkSize), new(atomic.Int64))
+}
+
+func davList(ctx context.Context, g *gateway, _ int, done *atomic.Int64) error {
+	return g.ask(ctx, "PROPFIND", "/dav"+home+"many", nil, done, "Depth", "1")
+}
+
+func webRaw(ctx context.Context, g *gateway, _ int, done *atomic.Int64) error {
+	return g.ask(ctx, "GET", "/ui/raw"+home+"file", nil, done)
+}
+
+func webZip(ctx context.Context, g *gateway, _ int, done *atomic.Int64) error {
+	return g.ask(ctx, "GET", "/ui/zip"+home+"folder", nil, done)
+}
+
+// counted is an endless sequence of zeros; done counts each 4 MiB.
+type counted struct {
+	n    int
+	done *atomic.Int64
+}
+
+func (c *counted) Read(p []byte) (int, error) {
+	clear(p)
+	if c.n += len(p); c.n >= pfs.ChunkSize {
+		c.n -= pfs.ChunkSize
+		c.done.Add(1)
+	}
+	return len(p), nil
+}
