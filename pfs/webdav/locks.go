@@ -1,11 +1,14 @@
 package webdav
 
 import (
+	"cmp"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
 	"time"
 
+	"github.com/paddlecloud/pfs/internal/gateway"
 	"github.com/paddlecloud/pfs/pfs"
 	"golang.org/x/net/webdav"
 )
@@ -85,6 +88,9 @@ func timeout(header string) string {
 	return "Second-" + strconv.FormatInt(n, 10)
 }
 
+// noToken is the token of no lock.
+const noToken = "none"
+
 // inner returns the token of locks.all for one that the user got. Any other is no lock.
 func (l userLocks) inner(token string) string {
 	l.mu.Lock()
@@ -92,18 +98,82 @@ func (l userLocks) inner(token string) string {
 	if g, ok := l.given[token]; ok && g.user == l.q.session.User().Name {
 		return g.token
 	}
-	return "none"
+	return noToken
 }
 
+// Confirm checks one list of the header If. locks.all knows tokens alone, so entity tags and negations are checked here. A
+// list without a token passes if nobody else has a lock, as a request without the header does.
 func (l userLocks) Confirm(now time.Time, name0, name1 string, conditions ...webdav.Condition) (func(), error) {
-	own := make([]webdav.Condition, len(conditions))
-	for i, c := range conditions {
-		if c.Token != "" {
-			c.Token = l.inner(c.Token)
+	var own []webdav.Condition
+	for _, c := range conditions {
+		token := l.inner(c.Token)
+		switch {
+		case c.ETag != "":
+			same, err := l.hasETag(cmp.Or(name0, name1), c.ETag)
+			if err != nil {
+				return nil, err
+			}
+			if same == c.Not {
+				return nil, webdav.ErrConfirmationFailed
+			}
+		case !c.Not:
+			own = append(own, webdav.Condition{Token: token})
+		case token != noToken:
+			return nil, webdav.ErrConfirmationFailed
 		}
-		own[i] = c
 	}
-	return l.all.Confirm(now, name0, name1, own...)
+	if len(own) == 0 {
+		return l.hold(now, name0, name1)
+	}
+	release, err := l.all.Confirm(now, name0, name1, own...)
+	if err == nil || name1 == "" || slices.Contains(own, webdav.Condition{Token: noToken}) {
+		return release, err
+	}
+	// The target of a COPY or a MOVE needs no token if nobody has locked it.
+	held, err := l.hold(now, "", name1)
+	if err != nil || name0 == "" {
+		return held, err
+	}
+	if release, err = l.all.Confirm(now, name0, "", own...); err != nil {
+		held()
+		return nil, err
+	}
+	return func() { release(); held() }, nil
+}
+
+// hold holds names that nobody has locked, for a request.
+func (l userLocks) hold(now time.Time, names ...string) (release func(), err error) {
+	var tokens []string
+	release = func() {
+		for _, t := range tokens {
+			_ = l.all.Unlock(now, t)
+		}
+	}
+	for _, name := range names {
+		if name == "" {
+			continue
+		}
+		t, err := l.all.Create(now, webdav.LockDetails{Root: name, Duration: -1, ZeroDepth: true})
+		if err != nil {
+			release()
+			return nil, webdav.ErrConfirmationFailed
+		}
+		tokens = append(tokens, t)
+	}
+	return release, nil
+}
+
+// hasETag reports whether name has an entity tag.
+func (l userLocks) hasETag(name, etag string) (bool, error) {
+	info, err := l.q.stat(pfs.Path(name))
+	if is(err, pfs.NotExist) {
+		return false, nil
+	}
+	if err != nil {
+		l.q.failed = err
+		return false, err
+	}
+	return gateway.ETag(info) == etag, nil
 }
 
 func (l userLocks) Refresh(now time.Time, token string, duration time.Duration) (webdav.LockDetails, error) {
