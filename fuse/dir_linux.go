@@ -209,7 +209,7 @@ func (s *server) readDir(cancel <-chan struct{}, in *raw.ReadIn, out *raw.DirEnt
 				return raw.OK
 			}
 			off = index + 2
-			e = raw.DirEntry{Name: info.Name, Mode: unixmode.Bits(info.Mode), Ino: inode(name.Join(info.Name), *info), Off: off + 1}
+			e = raw.DirEntry{Name: info.Name, Mode: unixmode.Bits(info.Mode), Ino: s.tree.inodeOf(d.node, *info), Off: off + 1}
 		}
 		if !add(d.node, e, info) {
 			return raw.OK

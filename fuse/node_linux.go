@@ -176,6 +176,18 @@ func inode(name pfs.Path, info pfs.Info) uint64 {
 	return hash(string(name))
 }
 
+// inodeOf returns the inode number of the file that a listing of dir has, which is that of its node. A node keeps its
+// number when it gets another name.
+func (t *tree) inodeOf(dir *node, info pfs.Info) uint64 {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if n := t.child(dir, info.Name); n != nil && n.is(info) {
+		return n.ino
+	}
+	at, _ := t.pathOf(dir)
+	return inode(at.Join(info.Name), info)
+}
+
 // is reports whether info describes the file of n.
 func (n *node) is(info pfs.Info) bool {
 	sameTarget := info.Target == "" || n.extra != nil && n.extra.target == info.Target

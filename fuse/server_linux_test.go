@@ -241,6 +241,60 @@ func TestRemount(t *testing.T) {
 	}
 }
 
+// TestInodesOfListings: a listing has the inode numbers of its files, also where the store has none, below a root, and
+// after a rename.
+func TestInodesOfListings(t *testing.T) {
+	below := memfs.New(memfs.Options{})
+	must(t, below.Mkdir(t.Context(), "/top", 0o755))
+	must(t, below.Mkdir(t.Context(), "/top/d", 0o755))
+	pfstest.WriteFile(t, below, "/top/d/a", nil)
+	pfstest.WriteFile(t, below, "/top/d/b", nil)
+	pfstest.WriteFile(t, below, "/top/d/c", nil)
+	dir := mount(t, noIDs{below}, Options{Root: "/top"}) + "/d"
+	must(t, os.Rename(dir+"/a", dir+"/new"))
+	_, err := os.Stat(dir + "/b")
+	must(t, err)
+	f, err := os.Open(dir)
+	must(t, err)
+	defer f.Close()
+	buf := make([]byte, 8192)
+	n, err := syscall.ReadDirent(int(f.Fd()), buf)
+	must(t, err)
+	names := 0
+	for b := buf[:n]; len(b) > 0; b = b[binary.NativeEndian.Uint16(b[16:]):] {
+		name, _, _ := strings.Cut(string(b[19:]), "\x00")
+		if strings.Trim(name, ".") == "" {
+			continue
+		}
+		info, err := os.Stat(filepath.Join(dir, name))
+		must(t, err)
+		if listed, is := binary.NativeEndian.Uint64(b), info.Sys().(*syscall.Stat_t).Ino; listed != is {
+			t.Errorf("%s has the inode number %d in a listing and %d in stat", name, listed, is)
+		}
+		names++
+	}
+	if names != 3 {
+		t.Errorf("%d names", names)
+	}
+}
+
+// noIDs is a store without file IDs.
+type noIDs struct{ pfs.FileSystem }
+
+func (s noIDs) Stat(ctx context.Context, name pfs.Path) (pfs.Info, error) {
+	info, err := s.FileSystem.Stat(ctx, name)
+	info.ID = 0
+	return info, err
+}
+
+func (s noIDs) List(ctx context.Context, dir pfs.Path, opts pfs.ListOptions) (pfs.Page, error) {
+	p, err := s.FileSystem.List(ctx, dir, opts)
+	for i := range p.Entries {
+		p.Entries[i].ID = 0
+	}
+	return p, err
+}
+
 // TestReplaced: a file that is replaced on the store is read whole, old or new, and new by a new open.
 func TestReplaced(t *testing.T) {
 	for _, opts := range []Options{{}, {ReadOnly: true}} {
