@@ -45,6 +45,13 @@ func (s *service) announcement(front net.Addr, metrics net.Listener) []string {
 	if metrics != nil {
 		lines = append(lines, fmt.Sprintf("metrics on http://%s/metrics", metrics.Addr()))
 	}
+	if s.webhdfs != nil {
+		scheme := "http"
+		if s.opts.webhdfs.withTLS() {
+			scheme = "https"
+		}
+		lines = append(lines, "WebHDFS on "+endpoint(scheme, s.webhdfs.Addr())+"/webhdfs/v1")
+	}
 	return append(lines, fmt.Sprintf("listening on %s://%s", scheme, front))
 }
 

@@ -7,6 +7,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"strings"
 	"syscall"
 
 	"github.com/paddlecloud/pfs/cmd/internal/cliargs"
@@ -17,28 +18,45 @@ import (
 // listeners tests the addresses of serve. An address in use is fine, because a service may be
 // running. Two addresses with one port are an error.
 func (k *check) listeners(context.Context, *trial) (says string, err error) {
-	const metricsFlag = "--metrics-listen"
-	main, says, err := tryListen("--listen", k.opts.listen)
-	if err != nil || k.opts.metricsListen == "" {
-		closeTried(main)
-		return says, err
+	type address struct{ flag, at string }
+	var tried []address
+	var held []net.Listener
+	release := func() {
+		for _, l := range held {
+			closeTried(l)
+		}
+		held = nil
 	}
-	metrics, more, err := tryListen(metricsFlag, k.opts.metricsListen)
-	closeTried(main)
-	closeTried(metrics)
-	if err != nil {
-		return "", err
+	defer release()
+	var all []string
+	for _, a := range []address{{"--listen", k.opts.listen}, {"--metrics-listen", k.opts.metricsListen}, {"--sftp", k.opts.sftp}, {"--webhdfs", k.opts.webhdfs.listen}} {
+		if a.at == "" {
+			continue
+		}
+		l, more, err := tryListen(a.flag, a.at)
+		if err != nil {
+			return "", err
+		}
+		taken := l == nil
+		if taken {
+			release()
+			l, _, _ = tryListen(a.flag, a.at)
+		}
+		for _, before := range tried {
+			if taken && (before.at == a.at || l != nil && portOf(before.at) == portOf(a.at)) {
+				closeTried(l)
+				return "", cliargs.Usagef("%s %s and %s %s are one address: choose another port", a.flag, a.at, before.flag, before.at)
+			}
+		}
+		held, tried, all = append(held, l), append(tried, a), append(all, more)
 	}
-	same := main == nil && k.opts.listen == k.opts.metricsListen
-	if main != nil && metrics == nil {
-		again, _, _ := tryListen(metricsFlag, k.opts.metricsListen)
-		closeTried(again)
-		same = again != nil
-	}
-	if same {
-		return "", cliargs.Usagef("%s %s and --listen %s are one address: choose another port", metricsFlag, k.opts.metricsListen, k.opts.listen)
-	}
-	return says + "; " + more, nil
+	return strings.Join(all, "; "), nil
+}
+
+// portOf returns the port of an address.
+func portOf(address string) string {
+	_, port, _ := net.SplitHostPort(address)
+	return port
 }
 
 // tryListen opens an address. It returns no listener for an address in use.

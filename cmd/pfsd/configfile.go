@@ -49,6 +49,7 @@ type configFile struct {
 	settings    []setting
 	datacenters []datacenter
 	aliases     []sftpd.Alias
+	webhdfs     webhdfsOptions
 }
 
 // setting is an option of serve.
@@ -93,10 +94,12 @@ func (f *configFile) parse(data []byte) error {
 		return err
 	}
 	return f.file.EachPair(root.Content[0], append(known, keyDatacenters), func(key string, v *yaml.Node) error {
-		if key == keyDatacenters {
+		switch key {
+		case keyDatacenters:
 			return f.parseDatacenters(v)
-		}
-		if key == keySFTP {
+		case keyWebHDFS:
+			return f.parseWebHDFS(v)
+		case keySFTP:
 			return f.parseSFTP(v)
 		}
 		value, err := f.file.Text(key, v)

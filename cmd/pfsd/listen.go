@@ -20,6 +20,9 @@ func (s *service) openListeners(context.Context) (err error) {
 	if err == nil && s.opts.sftp != "" {
 		s.ssh, err = s.openListener("--sftp", s.opts.sftp)
 	}
+	if err == nil && s.opts.webhdfs.listen != "" {
+		s.webhdfs, err = s.openListener("--webhdfs", s.opts.webhdfs.listen)
+	}
 	return err
 }
 

@@ -77,6 +77,9 @@ func (f configFile) needRestart(was configFile, fixed map[string]bool) (names []
 	if !fixed["datacenter"] && !reflect.DeepEqual(f.datacenters, was.datacenters) {
 		names = append(names, keyDatacenters)
 	}
+	if !reflect.DeepEqual(f.webhdfs, was.webhdfs) {
+		names = append(names, keyWebHDFS)
+	}
 	slices.Sort(names)
 	return names
 }

@@ -37,6 +37,13 @@ func (s *service) run(ctx context.Context, hangup <-chan os.Signal, announce fun
 	if metrics != nil {
 		doors = append(doors, door{s.httpServer(s.metricsHandler()), newLimitListener(metrics, metricsConnections, 0)})
 	}
+	if s.webhdfs != nil {
+		d, err := s.webhdfsDoor()
+		if err != nil {
+			return err
+		}
+		doors = append(doors, d)
+	}
 	announce(s.announcement(front.Addr(), metrics))
 
 	background, stop := context.WithCancel(ctx)

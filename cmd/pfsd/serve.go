@@ -28,6 +28,7 @@ type serveOptions struct {
 	accessLife            time.Duration // lifetime of access tokens
 	connections, requests int
 	handles               int
+	webhdfs               webhdfsOptions
 	perAddress            int // connections of one address; 0: no limit, below 0: a quarter of all
 
 	file  configFile
@@ -81,6 +82,7 @@ func serveFlags(o *serveOptions) []cli.Flag {
 		&cli.GenericFlag{Name: "access-life", Value: &cliio.DurationFlag{Duration: auth.DefaultAccessLife}, Usage: "`DURATION` of access tokens; clients renew them"},
 		&cli.StringFlag{Name: keySFTP, Destination: &o.sftp, Usage: "serve SFTP and SCP at `HOST:PORT`"},
 		&cli.StringFlag{Name: "metrics-listen", Destination: &o.metricsListen, Usage: "serve /metrics, /healthz and /readyz over plain HTTP at `HOST:PORT`", DefaultText: "/metrics at --listen, on loopback only"},
+		&cli.StringFlag{Name: keyWebHDFS, Destination: &o.webhdfs.listen, Usage: "serve clients of HDFS at `HOST:PORT`: WebHDFS", DefaultText: "off"},
 		&cli.StringFlag{Name: "audit-log", Destination: &o.auditLog, Usage: "append a line per change to `FILE`; - is standard output", DefaultText: "in the log, a summary at a terminal"},
 		&cli.GenericFlag{Name: "log-format", Value: cliargs.Suggest(&o.logFormat, "json", "text"), Usage: "`FORMAT` of the log: text or json"},
 		&cli.GenericFlag{Name: "log-level", Value: cliargs.Suggest(&o.logLevel, "debug", "error", "info", "warn"), Usage: "`LEVEL` of the log: debug, info, warn or error"},
@@ -102,6 +104,9 @@ func (o *serveOptions) read(c *cli.Context) (err error) {
 	if err != nil {
 		return err
 	}
+	listen := o.webhdfs.listen
+	o.webhdfs = o.file.webhdfs
+	o.webhdfs.listen = listen
 	if o.data, err = dataDir(c); err != nil {
 		return err
 	}
@@ -165,6 +170,9 @@ func (o serveOptions) check() error {
 	}
 	if err == nil && o.metricsListen != "" {
 		err = cliio.CheckAddress("--metrics-listen", o.metricsListen)
+	}
+	if err == nil {
+		err = o.checkWebHDFS()
 	}
 	return err
 }

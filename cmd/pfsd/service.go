@@ -42,6 +42,7 @@ type service struct {
 	hostKey string       // fingerprint of the host key of SSH
 
 	gateways []func(context.Context) error // each serves until its context is done
+	webhdfs  net.Listener                  // nil without --webhdfs
 
 	background []func(context.Context) // work of engines
 	closers    []func() error

@@ -55,8 +55,10 @@ func yesNo(ok bool) answer {
 func named(name string, v any) map[string]any { return map[string]any{name: v} }
 
 const (
-	// blockSize is stated for files of stores that have no blocks.
-	blockSize = 128 << 20
+	// blockSize is stated for files of stores that have no blocks, or only those of a disk, by which Hadoop's
+	// programs would divide their work.
+	blockSize  = 128 << 20
+	leastBlock = 1 << 20
 	// bytesPerSum is how many bytes one CRC covers.
 	bytesPerSum = 512
 )
@@ -98,7 +100,7 @@ func newFileStatus(info pfs.Info, suffix string) fileStatus {
 }
 
 func blockSizeOf(info pfs.Info) int64 {
-	if info.BlockSize > 0 {
+	if info.BlockSize >= leastBlock {
 		return info.BlockSize
 	}
 	return blockSize

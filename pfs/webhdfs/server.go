@@ -86,11 +86,20 @@ func New(cfg Config) (*Server, error) {
 		cfg.Logger = slog.New(slog.DiscardHandler)
 	}
 	if cfg.Root != "" {
-		if _, err := pfs.ParsePath(strings.ReplaceAll(cfg.Root, userPlace, "user")); err != nil {
-			return nil, pfs.Errorf("webhdfs.New", "", pfs.Invalid, "root: %w", err)
+		if err := CheckRoot(cfg.Root); err != nil {
+			return nil, err
 		}
 	}
 	return &Server{cfg: cfg, now: time.Now, cursors: newCursors()}, nil
+}
+
+// CheckRoot answers Invalid if root cannot be Config.Root.
+func CheckRoot(root string) error {
+	name, err := pfs.ParsePath(strings.ReplaceAll(root, userPlace, "user"))
+	if err == nil && !name.Within(top) {
+		err = pfs.Errorf("webhdfs.CheckRoot", "", pfs.Invalid, "%q is not below %s", root, top)
+	}
+	return err
 }
 
 // prefix begins the URL path of every request.
