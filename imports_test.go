@@ -107,7 +107,7 @@ var allowed = map[string][]string{
 	"deploy/image":                    {},
 	"cmd/pfs-agent":                   {"pfs", "fuse", "fuse/broker", "cmd/pfs-agent/csi", "cmd/internal/app", "cmd/internal/cliargs", "cmd/internal/cliio", "cmd/internal/mounting", "internal/job", "internal/job/launch", "internal/job/output", "internal/job/stage", "pfs/cachefs"},
 	"cmd/internal/mounting":           {"pfs", "fuse", "fuse/broker", "pfs/cachefs", "pfs/stagefs", "pfs/retry", "pfs/dataset/manifest", "cmd/internal/backends", "cmd/internal/cliargs", "cmd/internal/cliio", "cmd/internal/app"},
-	"cmd/paddlectl/config":            {"pfs", "pfs/client", "cmd/internal/cliargs", "cmd/internal/cliio", "cmd/internal/config", "cmd/internal/app"},
+	"cmd/paddlectl/config":            {"internal/hadooptoken", "pfs", "pfs/client", "cmd/internal/cliargs", "cmd/internal/cliio", "cmd/internal/config", "cmd/internal/app"},
 	"cmd/paddlectl/dataset":           {"pfs", "pfs/dataset", "pfs/dataset/manifest", "pfs/dataset/payload", "pfs/dataset/recordfile", "pfs/transfer", "recordio", "recordio/convert", "shard", "split", "cmd/internal/cliargs", "cmd/internal/cliio", "cmd/internal/app", "cmd/paddlectl/internal/copying", "cmd/paddlectl/internal/datafile", "cmd/paddlectl/jobs"},
 	"cmd/paddlectl/files":             {"pfs", "pfs/dataset/recordfile", "pfs/digest", "pfs/transfer", "cmd/internal/cliargs", "cmd/internal/cliio", "cmd/internal/app", "cmd/paddlectl/internal/copying", "cmd/paddlectl/internal/datafile", "internal/sorter"},
 	"cmd/paddlectl/help":              {"pfs", "internal/job", "pfs/dataset", "pfs/dataset/payload", "pfs/digest", "recordio/convert", "shard", "cmd/internal/cliargs", "cmd/paddlectl/files", "cmd/internal/app", "cmd/paddlectl/recordio"},

@@ -41,6 +41,9 @@ func (c *call) credentials() (auth.Grant, error) {
 			g, err = c.cfg.Auth.Authenticate(ctx, user, password, c.r.RemoteAddr)
 		} else if token, ok := strings.CutPrefix(header, "Bearer "); ok {
 			g, err = c.cfg.Auth.AuthenticateToken(ctx, token)
+			if err == nil && c.op.name == "GETDELEGATIONTOKEN" { // it would outlast the access token
+				err = forbidden(ioException, "Delegation Token can be issued only with a password or a trusted user.name")
+			}
 		} else {
 			err = pfs.Errorf(op, "", pfs.Unauthenticated, "this service takes the schemes Basic and Bearer")
 		}
