@@ -81,10 +81,10 @@ func writeToken(ctx context.Context, a *app.App, name, webhdfs string) error {
 	}
 	// A file that exists keeps its mode, which may be open to others.
 	if err := os.Remove(name); err != nil && !os.IsNotExist(err) {
-		return pfs.E("token", "", pfs.KindOf(err), err)
+		return pfs.E("paddlectl.token", "", pfs.KindOf(err), err)
 	}
 	if err := os.WriteFile(name, hadooptoken.File(list), 0o600); err != nil {
-		return pfs.E("token", "", pfs.KindOf(err), err)
+		return pfs.E("paddlectl.token", "", pfs.KindOf(err), err)
 	}
 	a.Printf("%s is valid until %s\n", a.Name(name), cliio.Escape(tokens.RefreshExpires.Local().Format(time.DateTime)))
 	return nil
@@ -103,7 +103,7 @@ func tokenServices(ctx context.Context, webhdfs string) (services []string, kind
 	}
 	hosts, err := net.DefaultResolver.LookupHost(ctx, u.Hostname())
 	if err != nil {
-		return nil, "", pfs.E("token", "", pfs.Unavailable, err)
+		return nil, "", pfs.E("paddlectl.token", "", pfs.Unavailable, err)
 	}
 	if !slices.Contains(hosts, u.Hostname()) {
 		hosts = append(hosts, u.Hostname())
