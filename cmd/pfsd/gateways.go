@@ -26,8 +26,13 @@ func (s *service) sessions(protocol string) gateway.Open {
 // gatewayHandlers returns the gateways at the address of the service, by the directory of their URLs.
 func (s *service) gatewayHandlers() map[string]http.Handler {
 	return map[string]http.Handler{
-		"/dav": webdav.New(webdav.Config{Prefix: "/dav", Auth: s.auth, Open: s.sessions("webdav")}),
-		"/ui":  web.New(web.Config{Auth: s.auth, Open: s.sessions("web"), Service: s.server, Home: s.home, Links: s.auth, Logger: s.log}),
+		"/dav": webdav.New(webdav.Config{
+			Prefix: "/dav", Auth: s.auth, Open: s.sessions("webdav"),
+			Refused: func(ctx context.Context, user, remote string, err error) {
+				s.server.AuditLogin(ctx, "webdav", user, remote, err)
+			},
+		}),
+		"/ui": web.New(web.Config{Auth: s.auth, Open: s.sessions("web"), Service: s.server, Home: s.home, Links: s.auth, Logger: s.log}),
 	}
 }
 

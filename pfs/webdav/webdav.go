@@ -41,6 +41,9 @@ type Config struct {
 	Prefix string // of the paths in URLs, such as "/dav"
 	Auth   gateway.Authenticator
 	Open   gateway.Open
+
+	// Refused is called when the name and password of a request are refused.
+	Refused func(ctx context.Context, user, remote string, err error)
 }
 
 // Handler is an http.Handler.
@@ -115,7 +118,11 @@ func (h *Handler) serve(w http.ResponseWriter, r *http.Request) error {
 // grant authenticates a request.
 func (h *Handler) grant(r *http.Request) (auth.Grant, error) {
 	if user, password, ok := r.BasicAuth(); ok {
-		return h.cfg.Auth.Authenticate(r.Context(), user, password, r.RemoteAddr)
+		g, err := h.cfg.Auth.Authenticate(r.Context(), user, password, r.RemoteAddr)
+		if err != nil {
+			h.cfg.Refused(r.Context(), user, r.RemoteAddr, err)
+		}
+		return g, err
 	}
 	if token, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer "); ok {
 		return h.cfg.Auth.AuthenticateToken(r.Context(), token)

@@ -33,7 +33,12 @@ type site struct {
 
 func newSite(t testing.TB, store pfs.FileSystem) *site {
 	s := gatewaytest.New(t, store)
-	server := httptest.NewServer(webdav.New(webdav.Config{Prefix: "/dav", Auth: s.Auth, Open: s.Open("webdav")}))
+	server := httptest.NewServer(webdav.New(webdav.Config{
+		Prefix: "/dav", Auth: s.Auth, Open: s.Open("webdav"),
+		Refused: func(ctx context.Context, user, remote string, err error) {
+			s.Server.AuditLogin(ctx, "webdav", user, remote, err)
+		},
+	}))
 	t.Cleanup(server.Close)
 	return &site{s, server}
 }
@@ -260,6 +265,9 @@ func TestAuthentication(t *testing.T) {
 			t.Errorf("%q: a client does not learn how to log in", h)
 		}
 	}
+	if log := s.Log(); !strings.Contains(log, "user=(unknown)") || strings.Contains(log, "user=nobody") || !strings.Contains(log, "method=login") {
+		t.Errorf("the audit log of refused passwords:\n%s", log)
+	}
 	var a gatewaytest.Answer
 	for range 20 {
 		if a = s.ask(t, "GET", "", "", "Authorization", basic(gatewaytest.Bob, "wrong")); a.Code == 429 {
@@ -270,6 +278,51 @@ func TestAuthentication(t *testing.T) {
 		t.Errorf("after 20 wrong passwords: %d %v", a.Code, a.Header)
 	}
 }
+
+// TestRevoked: an upload that is under way fails when its account is removed.
+func TestRevoked(t *testing.T) {
+	s := newSite(t, memfs.New(memfs.Options{}))
+	s.want(t, 201, "PUT", "f", "old")
+	more := make(chan struct{})
+	body := io.MultiReader(strings.NewReader(strings.Repeat("x", 1<<20)), readerFunc(func([]byte) (int, error) {
+		<-more
+		return 0, io.EOF
+	}), strings.NewReader(strings.Repeat("x", 1<<20)))
+	r, err := http.NewRequestWithContext(t.Context(), "PUT", s.at("f"), body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.ContentLength = 2 << 20
+	r.SetBasicAuth(gatewaytest.Alice, gatewaytest.Password)
+	go func() {
+		for strings.Count(s.Log(), "method=create") < 2 {
+			time.Sleep(10 * time.Millisecond)
+		}
+		if err := s.Auth.Accounts().Remove(context.Background(), gatewaytest.Alice); err != nil {
+			t.Error(err)
+		}
+		close(more)
+	}()
+	answer, err := http.DefaultTransport.RoundTrip(r)
+	if err == nil {
+		answer.Body.Close()
+		if answer.StatusCode != 401 {
+			t.Errorf("the upload ends with %s", answer.Status)
+		}
+	}
+	f, err := s.Store.Open(t.Context(), pfs.Path("/home/"+gatewaytest.Alice+"/f"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if size := f.Info().Size; size != 3 {
+		t.Errorf("the file has %d bytes", size)
+	}
+}
+
+type readerFunc func(p []byte) (int, error)
+
+func (f readerFunc) Read(p []byte) (int, error) { return f(p) }
 
 // multistatus is the answer of a PROPFIND.
 type multistatus struct {
