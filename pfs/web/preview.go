@@ -124,6 +124,13 @@ func (v *visit) reading(name pfs.Path) (*reading, error) {
 	return r, nil
 }
 
+// again allows another attempt that reads less.
+func (r *reading) again() {
+	r.cancel()
+	r.ctx, r.cancel = context.WithTimeout(r.v.Context(), previewTime)
+	r.left.Store(previewBytes)
+}
+
 func (r *reading) close() {
 	r.cancel()
 	_ = r.f.Close()

@@ -8,6 +8,7 @@ import (
 	"image"
 	"image/png"
 	"net/http"
+	"net/http/httptest"
 	"regexp"
 	"strings"
 	"testing"
@@ -144,6 +145,55 @@ func TestPreviews(t *testing.T) {
 	}
 	for _, name := range []string{"page.html", "picture.svg", "cut.png"} {
 		s.get(t, address("image", home(name))).want(t, http.StatusBadRequest)
+	}
+}
+
+// TestManyChunks: a file whose chunks cannot all be found within the bounds shows its first records, and any with an index beside it.
+func TestManyChunks(t *testing.T) {
+	s := newSite(t, memfs.New(memfs.Options{}))
+	content := records(t, 300, recordio.WriterOptions{ChunkBytes: 10}, func(i int) string { return fmt.Sprint("record ", i) })
+	alice := s.tree(t, gatewaytest.Alice)
+	pfstest.WriteFile(t, alice, home("many"), content)
+	show := func(left int64) *preview {
+		t.Helper()
+		v := &visit{Request: httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/?record=290", nil), session: s.Session(t, gatewaytest.Alice, "web")}
+		r, err := v.reading(home("many"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer r.close()
+		r.left.Store(left)
+		p, err := r.records(v)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return p
+	}
+	if p := show(100); p.Records.Total != -1 || len(p.Records.Records) != recordsShown || p.Problem != "" || !strings.Contains(p.Note, "index") {
+		t.Errorf("without an index: %+v", p)
+	}
+	x, err := recordio.BuildIndex(bytes.NewReader(content), recordio.ScanOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var index bytes.Buffer
+	if err := recordio.WriteIndex(&index, x); err != nil {
+		t.Fatal(err)
+	}
+	pfstest.WriteFile(t, alice, home(recordio.IndexName("many")), index.Bytes())
+	if p := show(previewBytes); p.Records.First != 290 || p.Records.Total != 300 || p.Records.Records[9].Text != "record 299" || strings.Contains(fmt.Sprint(p.Facts), "msgpack") || !strings.Contains(fmt.Sprint(p.Facts), "{Index yes}") {
+		t.Errorf("with an index: %+v", p)
+	}
+	for _, bad := range [][]byte{index.Bytes()[:index.Len()/2], []byte("x"), nil} {
+		pfstest.WriteFile(t, alice, home(recordio.IndexName("many")), bad)
+		if p := show(previewBytes); p.Records.First != 290 || strings.Contains(fmt.Sprint(p.Facts), "Index") {
+			t.Errorf("with a damaged index: %+v", p)
+		}
+	}
+	pfstest.WriteFile(t, alice, home(recordio.IndexName("many")), index.Bytes())
+	pfstest.WriteFile(t, alice, home("many"), append(content, content...))
+	if p := show(previewBytes); p.Records.Total != 600 {
+		t.Errorf("with an index of another file: %+v", p)
 	}
 }
 

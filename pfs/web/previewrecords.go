@@ -1,6 +1,8 @@
 package web
 
 import (
+	"cmp"
+	"context"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
@@ -28,6 +30,7 @@ const (
 	recordDecoded  = 1 << 20  // bytes of a record that is decoded
 	recordChunk    = 40 << 20 // the largest chunk that is read
 	recordDepth    = 32
+	recordIndex    = 16 << 20 // bytes of an index beside the file
 	damageShown    = 10
 )
 
@@ -50,9 +53,9 @@ type record struct {
 
 // records shows a RecordIO file: from the record that the address asks for, its records and what they contain.
 func (r *reading) records(v *visit) (*preview, error) {
-	f, err := recordio.Open(r, r.info.Size, recordio.OpenOptions{MaxChunkBytes: recordChunk})
+	f, err := r.openRecords()
 	if err != nil {
-		return r.damaged(err)
+		return r.scanned(err)
 	}
 	p := &preview{Heading: "RecordIO"}
 	first, err := strconv.ParseInt(v.URL.Query().Get("record"), 10, 64)
@@ -70,11 +73,13 @@ func (r *reading) records(v *visit) (*preview, error) {
 			break
 		}
 		if n := len(page.Records); n < recordsShown {
+			text, known := shownRecord(rec, cmp.Or(encoding, payload.Guess(rec)))
 			if encoding == "" {
 				encoding = payload.Guess(rec)
-				p.Facts = append(p.Facts, fact{"Payload", encoding + ", as the record looks"})
+				if known {
+					p.Facts = append(p.Facts, fact{"Payload", encoding + ", as the record looks"})
+				}
 			}
-			text := shownRecord(rec, encoding)
 			if n == 0 {
 				p.Facts = append(p.Facts, fieldsOf(text)...)
 			}
@@ -99,6 +104,23 @@ func (r *reading) records(v *visit) (*preview, error) {
 	return p, nil
 }
 
+// openRecords opens the file with the index beside it, if there is one that matches, and else by the headers of its chunks.
+func (r *reading) openRecords() (*recordio.File, error) {
+	opts := recordio.OpenOptions{MaxChunkBytes: recordChunk}
+	if beside, err := r.v.reading(r.name.Parent().Join(recordio.IndexName(r.name.Base()))); err == nil {
+		defer beside.close()
+		if n := beside.info.Size; n <= recordIndex {
+			opts.Index, _ = recordio.ReadIndex(io.NewSectionReader(beside, 0, n), r.info.Size)
+		}
+	}
+	f, err := recordio.Open(r, r.info.Size, opts)
+	if opts.Index != nil && errors.Is(err, recordio.Stale) {
+		opts.Index = nil
+		return recordio.Open(r, r.info.Size, opts)
+	}
+	return f, err
+}
+
 // recordsAt returns the address of the page that begins with a record.
 func (r *reading) recordsAt(n int64) string {
 	return address("files", r.name) + "?record=" + strconv.FormatInt(n, 10) + "#records"
@@ -112,7 +134,7 @@ func (r *reading) recordFacts(f *recordio.File, stats *recordio.LengthStats, fir
 		facts = append(facts, fact{"Compression", chunks[0].Compressor.String()})
 	}
 	if f.Indexed() {
-		facts = append(facts, fact{"Index", "in the file"})
+		facts = append(facts, fact{"Index", "yes"})
 	}
 	if stats.Records > 0 {
 		facts = append(facts, fact{
@@ -153,19 +175,21 @@ func (r *reading) schema(p *preview) (encoding string) {
 	return set.Payload
 }
 
-// shownRecord returns a record as text: its value as JSON, text as it is, and anything else as numbers.
-func shownRecord(rec []byte, encoding string) string {
-	if encoding == payload.Msgpack && len(rec) <= recordDecoded {
-		enc := convert.Shown.New(convert.Limits{Record: 2 * recordDecoded, Depth: recordDepth})
-		if payload.Walk(rec, enc, recordDepth) == nil && enc.Err() == nil {
-			if out, err := indented(enc.Append(nil)); err == nil {
-				return visible(out)
+// shownRecord returns a record as text: its value as JSON if the record is known to be of the encoding, else text as it is and
+// anything else as numbers.
+func shownRecord(rec []byte, encoding string) (text string, known bool) {
+	if len(rec) <= recordDecoded {
+		value := rec
+		if encoding == payload.Msgpack {
+			enc := convert.Shown.New(convert.Limits{Record: 2 * recordDecoded, Depth: recordDepth})
+			if payload.Walk(rec, enc, recordDepth) == nil && enc.Err() == nil {
+				value, known = enc.Append(nil), true
 			}
 		}
-	}
-	if encoding == payload.JSON && len(rec) <= recordDecoded {
-		if out, err := indented(rec); err == nil {
-			return visible(out)
+		if known || encoding == payload.JSON {
+			if out, err := indented(value); err == nil {
+				return visible(out), true
+			}
 		}
 	}
 	p := rec
@@ -173,9 +197,9 @@ func shownRecord(rec []byte, encoding string) string {
 		p = wholeRunes(p[:recordLength])
 	}
 	if notText(p) < 0 {
-		return visible(p)
+		return visible(p), false
 	}
-	return hex.Dump(rec[:min(len(rec), previewHex)])
+	return hex.Dump(rec[:min(len(rec), previewHex)]), false
 }
 
 // fieldsOf describes the fields of a record that is a map in JSON.
@@ -209,12 +233,20 @@ func kindOf(v json.RawMessage) string {
 	return "number"
 }
 
-// damaged shows what can be read of a file whose chunks cannot be found, and where it is damaged.
-func (r *reading) damaged(cause error) (*preview, error) {
-	if !errors.As(cause, new(*recordio.Error)) || errors.Is(cause, errTooMuch) || r.ctx.Err() != nil {
+// scanned shows the first records of a file whose chunks cannot all be found: because it is damaged, which is shown with the
+// places, or because it has too many.
+func (r *reading) scanned(cause error) (*preview, error) {
+	p := &preview{Heading: "RecordIO", Records: &recordsPage{Path: r.name, Total: -1}}
+	switch {
+	case errors.Is(cause, errTooMuch), r.ctx.Err() == context.DeadlineExceeded:
+		p.Note = "The first records. The file has too many chunks to be read at random here: an index beside it helps (paddlectl recordio index)."
+		r.again()
+	case !errors.As(cause, new(*recordio.Error)):
 		return nil, cause
+	default:
+		p.Problem = recordProblem(cause)
+		p.Note = "The first records that can be read. paddlectl recordio verify lists all damage, and repair makes a file of what is left."
 	}
-	p := &preview{Heading: "RecordIO", Problem: recordProblem(cause), Records: &recordsPage{Path: r.name, Total: -1}}
 	var more int
 	s := recordio.NewScanner(io.NewSectionReader(r, 0, r.info.Size), recordio.ScanOptions{
 		Policy: recordio.Salvage, MaxChunkBytes: recordChunk,
@@ -230,13 +262,13 @@ func (r *reading) damaged(cause error) (*preview, error) {
 	for len(p.Records.Records) < recordsShown && s.Scan() {
 		rec := s.Bytes()
 		n := int64(len(p.Records.Records))
-		p.Records.Records = append(p.Records.Records, record{n, size(int64(len(rec))), short(shownRecord(rec, payload.Guess(rec)), recordLength)})
+		text, _ := shownRecord(rec, payload.Guess(rec))
+		p.Records.Records = append(p.Records.Records, record{n, size(int64(len(rec))), short(text, recordLength)})
 		p.Records.Last = n
 	}
 	if more > 0 {
 		p.Problems = append(p.Problems, fmt.Sprintf("And %d more places.", more))
 	}
-	p.Note = "The first records that can be read. paddlectl recordio verify lists all damage, and repair makes a file of what is left."
 	return p, nil
 }
 
