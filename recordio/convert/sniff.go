@@ -58,6 +58,9 @@ func Sniff(head []byte, name string) (*Format, error) {
 			return f, nil
 		}
 	}
+	if text := elsewhere(head); text != "" {
+		return nil, faultf(ErrFormat, "%s", text)
+	}
 	if f := formatOfEnding(name); f != nil {
 		return f, nil
 	}
@@ -66,8 +69,6 @@ func Sniff(head []byte, name string) (*Format, error) {
 		return nil, faultf(ErrFormat, "it is RecordIO already: name the format recordio")
 	case isWorkbook(head):
 		return nil, faultf(ErrFormat, "it is a workbook or document of an office program: save each sheet as CSV")
-	case elsewhere(head) != "":
-		return nil, faultf(ErrFormat, "%s", elsewhere(head))
 	case bytes.HasPrefix(head, []byte("PK\x03\x04")):
 		return nil, faultf(ErrFormat, "it is a zip archive: unpack it, or name the format npz if numpy wrote it")
 	case looksLikeJSON(head):
