@@ -24,7 +24,10 @@ func (o *ChangeOptions) JSONFlag() cli.Flag {
 }
 
 // Begin makes a print failures as events too, with --json.
-func (o ChangeOptions) Begin(a *App) { a.failedEvents = o.JSON }
+func (o ChangeOptions) Begin(a *App) { a.ReportEvents(o.JSON) }
+
+// ReportEvents sets whether failures are also printed as events on standard output.
+func (a *App) ReportEvents(on bool) { a.failedEvents = on }
 
 // Done reports a change: it prints e with --json, text with --verbose.
 func (o ChangeOptions) Done(a *App, e EventJSON, text string) {

@@ -32,6 +32,9 @@ type remotes struct {
 	only *connection // if not nil, the service of all paths; see Use
 }
 
+// Connection is the service of one entry.
+type Connection = *connection
+
 // connection is the service of one entry.
 type connection struct {
 	Entry   config.Entry

@@ -60,7 +60,7 @@ waits or has failed.`,
 			&cli.BoolFlag{Name: "all", Aliases: []string{"a"}, Usage: "also list ended jobs that only the store remembers", Destination: &o.all},
 			&cli.BoolFlag{Name: "watch", Usage: "print each change until interrupted, or until all named jobs have ended", Destination: &o.watch}),
 		Run: func(ctx context.Context, operands []string) error {
-			s, err := open(ctx, a, o.datacenter)
+			s, err := openFor(ctx, a, o.datacenter, o.json, operands...)
 			if err != nil {
 				return err
 			}
@@ -185,7 +185,7 @@ signal that ended it; OUTPUTS is the marker of its outputs.`,
 		Exits:    exits(cliio.Partly),
 		Flags:    o.flags(&cli.BoolFlag{Name: "watch", Usage: "print each change until interrupted, or until all named jobs have ended", Destination: &o.watch}),
 		Run: func(ctx context.Context, operands []string) error {
-			s, err := open(ctx, a, o.datacenter)
+			s, err := openFor(ctx, a, o.datacenter, o.json, operands...)
 			if err != nil {
 				return err
 			}
@@ -248,7 +248,7 @@ empty table. paddlectl quota shows the limits of files.`,
 		Exits:    app.RemoteExits(),
 		Flags:    o.flags(),
 		Run: func(ctx context.Context, _ []string) error {
-			s, err := open(ctx, a, o.datacenter)
+			s, err := open(ctx, a, o.datacenter, o.json)
 			if err != nil {
 				return err
 			}
@@ -307,7 +307,7 @@ func getRegistry(a *app.App) *cli.Command {
 		Exits:   app.RemoteExits(),
 		Flags:   o.flags(),
 		Run: func(ctx context.Context, _ []string) error {
-			s, err := open(ctx, a, o.datacenter)
+			s, err := open(ctx, a, o.datacenter, o.json)
 			if err != nil {
 				return err
 			}
@@ -372,7 +372,7 @@ and 7 if a file is not as its manifest says.`,
 			if o.attempt < 0 || o.attempt > 0 && o.all {
 				return cliargs.Usagef("--attempt %d: a number from 1 up is needed, and not with --all", o.attempt)
 			}
-			s, err := open(ctx, a, o.datacenter)
+			s, err := openFor(ctx, a, o.datacenter, o.json, operands...)
 			if err != nil {
 				return err
 			}

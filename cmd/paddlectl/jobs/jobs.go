@@ -32,6 +32,7 @@ type session struct {
 	alias  string // the name that the configuration has for it
 	engine job.Engine
 	kind   string // the name of the engine
+	away   error  // why the service does not answer; only jobs of this machine are known then
 }
 
 // datacenterFlag returns the flag --datacenter.
@@ -39,47 +40,96 @@ func datacenterFlag(to *string) cli.Flag {
 	return &cli.StringFlag{Name: "datacenter", Usage: "use the datacenter `DC`", DefaultText: "the current one", Destination: to}
 }
 
-// open connects to the datacenter called name, or to the current one if name is empty.
-func open(ctx context.Context, a *app.App, name string) (*session, error) {
+// open connects to the datacenter called name, or to the current one if name is empty. With json, failures are printed
+// as JSON, too.
+func open(ctx context.Context, a *app.App, name string, json bool) (*session, error) {
+	a.ReportEvents(json)
+	s, conn, err := begin(ctx, a, name)
+	if err != nil {
+		return nil, err
+	}
+	return s, s.ask(ctx, conn)
+}
+
+// openFor connects to the datacenter of the jobs, or of all if there are none. Those of this machine do not need the service.
+func openFor(ctx context.Context, a *app.App, name string, json bool, jobs ...string) (*session, error) {
+	a.ReportEvents(json)
+	s, conn, err := begin(ctx, a, name)
+	if err != nil {
+		return nil, err
+	}
+	if len(jobs) > 0 {
+		if known, err := s.here(ctx, jobs); known || err != nil {
+			return s, err
+		}
+	}
+	away := s.ask(ctx, conn)
+	if len(jobs) == 0 && errors.Is(away, pfs.Unavailable) {
+		s.away = away
+		if known, err := s.here(ctx, nil); known || err != nil {
+			return s, err
+		}
+	}
+	return s, away
+}
+
+// here makes the engine of this machine that of the session if it has all the jobs; any, if there are none.
+func (s *session) here(ctx context.Context, jobs []string) (known bool, err error) {
+	dc, err := localjobs.Datacenter(s.App, s.alias, s.user, jobs)
+	if err != nil || dc == "" {
+		return false, err
+	}
+	s.dc, s.kind = dc, local.Name
+	s.engine, err = localjobs.Engine(ctx, s.App, s.alias, dc)
+	return err == nil, err
+}
+
+// begin makes a session, which does not know its engine yet.
+func begin(ctx context.Context, a *app.App, name string) (*session, app.Connection, error) {
 	at := app.Top
 	if name != "" {
 		if reason := pfs.CheckName(name); reason != "" {
-			return nil, cliargs.Usagef("--datacenter %q: %s", name, reason)
+			return nil, nil, cliargs.Usagef("--datacenter %q: %s", name, reason)
 		}
 		at = at.Join(name)
 	}
 	conn, err := a.Remotes.At(ctx, at)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	s := &session{App: a, fs: conn.FS, user: conn.Entry.Username, entry: conn.Entry.Name, alias: cmp.Or(name, conn.Entry.Name)}
 	if reason := pfs.CheckName(s.user); reason != "" {
-		return nil, pfs.Errorf("paddlectl.jobs", "", pfs.Unauthenticated, "the user name %q of datacenter %q: %s", s.user, conn.Entry.Name, reason)
+		return nil, nil, pfs.Errorf("paddlectl.jobs", "", pfs.Unauthenticated, "the user name %q of datacenter %q: %s", s.user, conn.Entry.Name, reason)
 	}
+	return s, conn, nil
+}
+
+// ask asks the service for the datacenter and its engine.
+func (s *session) ask(ctx context.Context, conn app.Connection) (err error) {
 	s.dc, s.kind = s.alias, local.Name
 	if conn.Client != nil {
 		info, err := conn.Client.Service(ctx)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		switch {
 		case slices.Contains(info.Datacenters, s.alias):
 		case s.alias == conn.Entry.Name:
 			s.dc = info.Current
 		default:
-			return nil, pfs.Errorf("paddlectl.jobs", "", pfs.NotExist, "there is no datacenter %q: the service has %s", s.alias, strings.Join(info.Datacenters, ", "))
+			return pfs.Errorf("paddlectl.jobs", "", pfs.NotExist, "there is no datacenter %q: the service has %s", s.alias, strings.Join(info.Datacenters, ", "))
 		}
 		kind, err := jobhttp.Engine(ctx, conn.Client, s.dc)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		if kind != "" {
 			s.kind, s.engine = kind, jobhttp.NewClient(conn.Client, s.dc)
-			return s, nil
+			return nil
 		}
 	}
-	s.engine, err = localjobs.Engine(ctx, a, s.alias, s.dc)
-	return s, err
+	s.engine, err = localjobs.Engine(ctx, s.App, s.alias, s.dc)
+	return err
 }
 
 // ownName returns p with the service's name of the datacenter.
@@ -119,6 +169,9 @@ func (s *session) all(ctx context.Context, old bool) (list []job.Record, damaged
 		names[r.Spec.Name] = true
 	}
 	list = known
+	if s.away != nil {
+		return list, []error{s.away}, nil
+	}
 	for r, err := range job.Records(ctx, s.fs, s.dc, s.user) {
 		switch {
 		case err != nil && app.Hopeless(ctx, err):

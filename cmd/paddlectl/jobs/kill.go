@@ -22,7 +22,7 @@ import (
 // Kill returns the command kill.
 func Kill(a *app.App) *cli.Command {
 	var datacenter string
-	var remove, quiet bool
+	var remove, quiet, json bool
 	return a.NewCommand(app.Spec{
 		Name: "kill", Args: "NAME...", Least: 1, Most: -1,
 		Summary: "stop a job; -rm removes it from the history",
@@ -36,16 +36,20 @@ anything is left.`,
 			&cli.BoolFlag{Name: "rm", Usage: "then remove the record, as paddlectl delete does", Destination: &remove},
 			datacenterFlag(&datacenter),
 			app.QuietFlag(&quiet),
+			app.JSONFlag(&json),
 		},
 		Run: func(ctx context.Context, operands []string) error {
-			s, err := open(ctx, a, datacenter)
+			s, err := openFor(ctx, a, datacenter, json, operands...)
 			if err != nil {
 				return err
 			}
 			return app.EachOf(ctx, a, operands, func(name string) error {
-				err := s.kill(ctx, name, quiet)
+				r, err := s.kill(ctx, name, quiet || json)
 				if err == nil && remove {
 					err = s.delete(ctx, name, false)
+				}
+				if err == nil && json {
+					err = s.JSON(r)
 				}
 				return err
 			})
@@ -53,24 +57,26 @@ anything is left.`,
 	})
 }
 
-func (s *session) kill(ctx context.Context, name string, quiet bool) error {
+// kill ends a job, and returns its last record.
+func (s *session) kill(ctx context.Context, name string, quiet bool) (*job.Record, error) {
 	r, known, err := s.job(ctx, name)
 	switch {
 	case err != nil:
-		return err
+		return nil, err
 	case !known && r.State == job.Submitting:
-		return app.WithHint(refusal(fmt.Sprintf("the job %q is being submitted and does not run yet", name)),
+		return nil, app.WithHint(refusal(fmt.Sprintf("the job %q is being submitted and does not run yet", name)),
 			"wait for the submit; if it was interrupted: "+s.Paddlectl+" delete "+name)
 	case r.State.Ended():
 		if !quiet {
 			s.Message("%s is already %s", name, r.State)
 		}
-		return nil
+		return r, nil
 	case !known && r.Host != "":
-		return s.elsewhere(r, "kill")
+		return nil, s.elsewhere(r, "kill")
 	}
 	said := map[string]job.State{}
-	err = s.engine.Kill(ctx, s.user, name, func(r *job.Record) {
+	err = s.engine.Kill(ctx, s.user, name, func(now *job.Record) {
+		r = now
 		for _, w := range r.Workers {
 			if said[w.Name] != w.State && !quiet {
 				said[w.Name] = w.State
@@ -81,13 +87,13 @@ func (s *session) kill(ctx context.Context, name string, quiet bool) error {
 	if err == nil && !quiet {
 		s.Message("%s has ended", name)
 	}
-	return err
+	return r, err
 }
 
 // Delete returns the command delete.
 func Delete(a *app.App) *cli.Command {
 	var datacenter string
-	var force bool
+	var force, json bool
 	return a.NewCommand(app.Spec{
 		Name: "delete", Args: "NAME...", Least: 1, Most: -1,
 		Summary: "remove the record of an ended job, or a registry",
@@ -99,16 +105,29 @@ a job whose machine is gone; it ends no process.`,
 		Flags: []cli.Flag{
 			&cli.BoolFlag{Name: "force", Aliases: []string{"f"}, Usage: "remove the record of a job on another machine that has not ended", Destination: &force},
 			datacenterFlag(&datacenter),
+			app.JSONFlag(&json),
 		},
 		Run: func(ctx context.Context, operands []string) error {
-			s, err := open(ctx, a, datacenter)
+			s, err := openFor(ctx, a, datacenter, json, operands...)
 			if err != nil {
 				return err
 			}
-			return app.EachOf(ctx, a, operands, func(name string) error { return s.delete(ctx, name, force) })
+			return app.EachOf(ctx, a, operands, func(name string) error {
+				err := s.delete(ctx, name, force)
+				if err == nil && json {
+					err = s.JSON(deleted{"deleted", name})
+				}
+				return err
+			})
 		},
 		Subs: []*cli.Command{deleteRegistry(a)},
 	})
+}
+
+// deleted is an event of delete.
+type deleted struct {
+	Event string `json:"event"`
+	Name  string `json:"name"`
 }
 
 func (s *session) delete(ctx context.Context, name string, force bool) error {
@@ -166,7 +185,7 @@ jobs go on.`,
 				ctx, cancel = context.WithTimeoutCause(ctx, most, errTimeout)
 				defer cancel()
 			}
-			s, err := open(ctx, a, datacenter)
+			s, err := openFor(ctx, a, datacenter, json, operands...)
 			if err != nil && context.Cause(ctx) == errTimeout {
 				return pfs.Errorf("paddlectl.wait", "", pfs.Unavailable, "the service has not answered within %v", most)
 			}
@@ -245,7 +264,7 @@ func Describe(a *app.App) *cli.Command {
 		Exits:    exits(cliio.Partly),
 		Flags:    []cli.Flag{datacenterFlag(&datacenter), app.JSONFlag(&json)},
 		Run: func(ctx context.Context, operands []string) error {
-			s, err := open(ctx, a, datacenter)
+			s, err := openFor(ctx, a, datacenter, json, operands...)
 			if err != nil {
 				return err
 			}

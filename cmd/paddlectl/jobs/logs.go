@@ -14,6 +14,7 @@ import (
 	"github.com/paddlecloud/pfs/cmd/internal/cliargs"
 	"github.com/paddlecloud/pfs/cmd/internal/cliio"
 	"github.com/paddlecloud/pfs/internal/job"
+	"github.com/paddlecloud/pfs/internal/job/local"
 	"github.com/paddlecloud/pfs/pfs"
 	"github.com/paddlecloud/pfs/pfs/retry"
 	"github.com/paddlecloud/pfs/pfs/transfer"
@@ -81,7 +82,7 @@ arrival, until the job has ended. The logs of ended jobs are in the store.`,
 			if o.rank != "" && o.worker != "" {
 				return cliargs.Usagef("--rank and --worker contradict each other")
 			}
-			s, err := open(ctx, a, o.datacenter)
+			s, err := openFor(ctx, a, o.datacenter, o.json, operands...)
 			if err != nil {
 				return err
 			}
@@ -96,6 +97,7 @@ type logs struct {
 	o       logsOptions
 	rec     *job.Record
 	attempt int
+	here    bool // this machine has all lines
 	workers []string
 	seen    map[string]*job.LogSeen // by worker: the lines of the store
 	heads   bool                    // each worker has a heading
@@ -109,6 +111,7 @@ func (l *logs) run(ctx context.Context, name string) error {
 	if l.rec, known, err = l.job(ctx, name); err != nil {
 		return err
 	}
+	l.here = known && l.kind == local.Name
 	if l.o.follow && known && l.rec.Attempt == 0 {
 		if err := l.begun(ctx, name); err != nil {
 			return err
@@ -244,6 +247,9 @@ func (l *logs) live(ctx context.Context, opts job.LogOptions, emit func(string, 
 
 // stored passes the lines that the store has of a worker to emit.
 func (l *logs) stored(ctx context.Context, worker string, emit func(string, job.LogLine) error) error {
+	if l.here {
+		return nil
+	}
 	dir := job.LogDir(&l.rec.Spec, l.attempt, worker)
 	var files []pfs.Info
 	for info, err := range pfs.Entries(ctx, l.fs, dir, nil) {

@@ -27,7 +27,7 @@ func (s *session) registrar() (job.Registrar, error) {
 func Registry(a *app.App) *cli.Command {
 	var r job.Registry
 	var password, datacenter string
-	var stdin bool
+	var stdin, json bool
 	return a.NewCommand(app.Spec{
 		Name:    "registry",
 		Summary: "add the credentials of a registry of images",
@@ -45,6 +45,7 @@ of processes.`,
 			&cli.StringFlag{Name: "password", Usage: "`PASSWORD` of the account", Destination: &password},
 			&cli.BoolFlag{Name: "password-stdin", Usage: "read the password from standard input", Destination: &stdin},
 			datacenterFlag(&datacenter),
+			app.JSONFlag(&json),
 		},
 		Run: func(ctx context.Context, _ []string) error {
 			for flag, value := range map[string]string{"name": r.Name, "server": r.Server, "username": r.Username} {
@@ -55,7 +56,7 @@ of processes.`,
 			if reason := job.CheckName(r.Name); reason != "" {
 				return cliargs.Usagef("-name %q: %s", r.Name, reason)
 			}
-			s, err := open(ctx, a, datacenter)
+			s, err := open(ctx, a, datacenter, json)
 			if err != nil {
 				return err
 			}
@@ -78,7 +79,10 @@ of processes.`,
 			if password == "" {
 				return cliargs.Usagef("a password is needed: --password-stdin, -password or the variable %s", registryPassword)
 			}
-			return registrar.SetRegistry(ctx, s.user, r, password)
+			if err := registrar.SetRegistry(ctx, s.user, r, password); err != nil || !json {
+				return err
+			}
+			return a.JSON(r)
 		},
 	})
 }
@@ -86,15 +90,16 @@ of processes.`,
 // deleteRegistry returns the command delete registry.
 func deleteRegistry(a *app.App) *cli.Command {
 	var datacenter string
+	var json bool
 	return a.NewCommand(app.Spec{
 		Name: "registry", Args: "[NAME]", Most: 1,
 		Summary:  "remove the credentials of a registry",
 		Text:     `Removes the credentials of a registry. Without NAME there must be only one.`,
 		Examples: []string{"paddlectl delete registry hub"},
 		Exits:    app.RemoteExits(cliio.NotFound),
-		Flags:    []cli.Flag{datacenterFlag(&datacenter)},
+		Flags:    []cli.Flag{datacenterFlag(&datacenter), app.JSONFlag(&json)},
 		Run: func(ctx context.Context, operands []string) error {
-			s, err := open(ctx, a, datacenter)
+			s, err := open(ctx, a, datacenter, json)
 			if err != nil {
 				return err
 			}
@@ -116,7 +121,10 @@ func deleteRegistry(a *app.App) *cli.Command {
 				}
 				operands = names
 			}
-			return r.DeleteRegistry(ctx, s.user, operands[0])
+			if err := r.DeleteRegistry(ctx, s.user, operands[0]); err != nil || !json {
+				return err
+			}
+			return a.JSON(deleted{"deleted", operands[0]})
 		},
 	})
 }

@@ -58,7 +58,7 @@ func (s *session) attend(ctx context.Context, name string) error {
 	defer leave()
 	killed := make(chan error, 1)
 	spared := context.AfterFunc(ctx, func() {
-		err := s.kill(following, name, true)
+		_, err := s.kill(following, name, true)
 		if err != nil {
 			leave()
 		}

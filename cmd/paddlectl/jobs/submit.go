@@ -139,7 +139,7 @@ func (o *submitOptions) prepare(ctx context.Context, a *app.App, d *draft, opera
 	if pkg.Side == app.Stdio {
 		return nil, nil, cliargs.Usagef("a PACKAGE is a directory, not standard input")
 	}
-	s, err := openFor(ctx, a, d.datacenter, pkg)
+	s, err := openPackage(ctx, a, d.datacenter, pkg, o.json)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -174,15 +174,15 @@ type submitted struct {
 	Package    pfs.Path `json:"package"`
 }
 
-// openFor opens the datacenter of a job, which a package on the service decides if name is empty.
-func openFor(ctx context.Context, a *app.App, name string, pkg app.Operand) (*session, error) {
+// openPackage opens the datacenter of a job, which a package on the service decides if name is empty.
+func openPackage(ctx context.Context, a *app.App, name string, pkg app.Operand, json bool) (*session, error) {
 	if pkg.Side == app.Remote && name == "" {
 		parts := strings.Split(string(pkg.Path), "/") // "", pfs, DC
 		if len(parts) > 3 && pkg.Path != app.CurrentPublic && !pkg.Path.Within(app.CurrentPublic) {
 			name = parts[2]
 		}
 	}
-	return open(ctx, a, name)
+	return open(ctx, a, name, json)
 }
 
 // origin names this machine in the IDs of uploads.

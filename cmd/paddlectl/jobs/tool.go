@@ -28,7 +28,7 @@ const toolAttempts = 4
 
 // NewTool prepares a job of the datacenter that runs the hidden command.
 func NewTool(ctx context.Context, a *app.App, datacenter, name, command string, workers int) (*Tool, error) {
-	s, err := open(ctx, a, datacenter)
+	s, err := open(ctx, a, datacenter, false)
 	if err != nil {
 		return nil, err
 	}
@@ -106,7 +106,7 @@ func (t *Tool) Wait(ctx context.Context, look func() error) error {
 		}
 		if failed := look(); failed != nil && ctx.Err() == nil {
 			if err == nil && !r.State.Ended() {
-				if err := t.kill(ctx, name, true); err != nil {
+				if _, err := t.kill(ctx, name, true); err != nil {
 					t.Message("%v", err)
 				}
 			}

@@ -57,6 +57,16 @@ func options(ctx context.Context, a *app.App, entry, datacenter string) (local.O
 	}, nil
 }
 
+// Datacenter returns the service's name of the datacenter of the jobs, if all of them are on this machine; "" if not. alias is the name
+// that the configuration has for it. Without jobs it is that of any job.
+func Datacenter(a *app.App, alias, user string, jobs []string) (string, error) {
+	top, err := stateDir(a)
+	if err != nil {
+		return "", err
+	}
+	return local.Datacenter(top, alias, user, jobs)
+}
+
 // stateDir returns the directory for the jobs of this machine.
 func stateDir(a *app.App) (string, error) {
 	top := a.Main.Getenv("XDG_STATE_HOME")

@@ -13,6 +13,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -44,6 +45,32 @@ func Describe(name string) (datacenter, service string, err error) {
 		return "", "", err
 	}
 	return s.Record.Spec.Datacenter, s.Service, nil
+}
+
+// Datacenter returns the datacenter of the user's jobs if all of them are below top; "" if not. alias is their Options.Service, or the
+// datacenter itself. Without names it is that of any job.
+func Datacenter(top, alias, user string, names []string) (string, error) {
+	files, err := filepath.Glob(filepath.Join(top, "*", stateFile))
+	if err != nil {
+		return "", err
+	}
+	datacenter, found := "", map[string]bool{}
+	for _, file := range files {
+		s, err := dir(filepath.Dir(file)).load()
+		if err != nil {
+			continue // Jobs reports it
+		}
+		spec := &s.Record.Spec
+		if spec.User == user && (s.Service == alias || spec.Datacenter == alias) && (len(names) == 0 || slices.Contains(names, spec.Name)) {
+			datacenter, found[spec.Name] = spec.Datacenter, true
+		}
+	}
+	for _, name := range names {
+		if !found[name] {
+			return "", nil
+		}
+	}
+	return datacenter, nil
 }
 
 func (e *Engine) dir(user, name string) dir { return jobDir(e.opts.Dir, e.opts.Datacenter, user, name) }
@@ -268,6 +295,9 @@ func (e *Engine) Kill(ctx context.Context, user, name string, tell func(*job.Rec
 		}
 		if s.Record.State.Ended() && s.Published {
 			break
+		}
+		if s.Record.State.Ended() && time.Since(s.Record.Ended) > publishPatience {
+			return pfs.Errorf("local.Kill", "", pfs.Unavailable, "the job has ended, and the store does not have its record yet: the next command about it tries again")
 		}
 		if err := retry.Sleep(ctx, poll); err != nil {
 			return err

@@ -19,6 +19,9 @@ func New(Options) (job.Engine, error) { return nil, unsupported("local.New") }
 // Describe needs Linux.
 func Describe(string) (string, string, error) { return "", "", unsupported("local.Describe") }
 
+// Datacenter knows no jobs.
+func Datacenter(string, string, string, []string) (string, error) { return "", nil }
+
 // Supervise needs Linux.
 func Supervise(context.Context, Options, string) error { return unsupported("local.Supervise") }
 
