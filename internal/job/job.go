@@ -107,6 +107,7 @@ type Worker struct {
 	ExitCode *int      `json:"exit_code,omitempty"`
 	Signal   string    `json:"signal,omitempty"`
 	Outputs  string    `json:"outputs,omitempty"` // the marker, once it is there
+	Rate     int64     `json:"rate,omitempty"`    // of the upload of outputs, in bytes a second, if it is known
 }
 
 // WorkerName returns ROLE-INDEX.

@@ -54,6 +54,7 @@ type Uploaded struct {
 	Reason string `json:"reason,omitempty"` // why the outputs are incomplete
 	Files  int64  `json:"files"`
 	Bytes  int64  `json:"bytes"`
+	Rate   int64  `json:"rate,omitempty"` // bytes a second, if enough was sent to tell
 }
 
 const (

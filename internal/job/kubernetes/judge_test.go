@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/paddlecloud/pfs/internal/job"
+	"github.com/paddlecloud/pfs/pfs"
+	"github.com/paddlecloud/pfs/pfs/memfs"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -203,11 +205,32 @@ func TestCompare(t *testing.T) {
 	}
 }
 
-// TestGrace refuses an upload for which the cluster leaves no time.
+// TestGrace refuses an upload for which the cluster leaves no time, by the rate of earlier jobs.
 func TestGrace(t *testing.T) {
-	e := &Engine{Options: Options{Config: testConfig()}}
-	e.Config.MaxGrace = 2 * time.Minute
-	if err := e.check(testSpec()); err == nil || !strings.Contains(err.Error(), "--upload-wait to 1m30s") {
+	fsys, spec := memfs.New(memfs.Options{}), testSpec()
+	e := &Engine{Options: Options{Config: testConfig(), Store: func(string) (pfs.FileSystem, error) { return fsys, nil }}}
+	e.Config.MaxGrace, e.Config.Storage = 2*time.Minute, resource.MustParse("9Gi")
+	earlier := func(name string, rate int64) {
+		r := &job.Record{Spec: *testSpec(), State: job.Succeeded, Workers: []job.Worker{{Rate: rate}, {Rate: 500 << 20}}}
+		r.Spec.Name = name
+		if err := job.CreateRecord(t.Context(), fsys, r); err != nil {
+			t.Fatal(err)
+		}
+	}
+	refused := func(want string) {
+		t.Helper()
+		if err := e.check(t.Context(), spec); err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "--upload-wait to 1m30s") {
+			t.Errorf("%v, want %q", err, want)
+		}
+	}
+	refused("no earlier job has measured")
+	earlier("fast", 200<<20)
+	if err := e.check(t.Context(), spec); err != nil {
 		t.Error(err)
 	}
+	if grace := e.Config.grace(spec); grace != 2*time.Minute {
+		t.Errorf("a pod has %v", grace)
+	}
+	earlier("slow", 64<<20)
+	refused("the 9Gi of its disk take 2m24s at the rate of earlier jobs, 64Mi a second")
 }

@@ -225,7 +225,7 @@ func (c *Config) pod(spec *job.Spec, role job.Role, attempt int) corev1.PodTempl
 		Spec: corev1.PodSpec{
 			RestartPolicy: corev1.RestartPolicyNever, Subdomain: job.ObjectName(spec.Name),
 			AutomountServiceAccountToken: ptr(false), EnableServiceLinks: ptr(false),
-			TerminationGracePeriodSeconds: ptr(seconds(Grace(spec))),
+			TerminationGracePeriodSeconds: ptr(seconds(c.grace(spec))),
 			SecurityContext: &corev1.PodSecurityContext{
 				RunAsNonRoot: ptr(true), RunAsUser: &c.UID, RunAsGroup: &c.GID, FSGroup: &c.GID,
 				SeccompProfile: &corev1.SeccompProfile{Type: corev1.SeccompProfileTypeRuntimeDefault},
@@ -420,6 +420,14 @@ const stopTime = 30 * time.Second
 
 // Grace returns how long a pod of the job may take to end: the program, and then its upload.
 func Grace(spec *job.Spec) time.Duration { return stopTime + spec.UploadWait }
+
+// grace is what a pod gets of it. Submit has checked that it suffices.
+func (c *Config) grace(spec *job.Spec) time.Duration {
+	if c.MaxGrace > 0 {
+		return min(Grace(spec), c.MaxGrace)
+	}
+	return Grace(spec)
+}
 
 func seconds(d time.Duration) int64 { return int64((d + time.Second - 1) / time.Second) }
 

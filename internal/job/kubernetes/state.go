@@ -243,7 +243,7 @@ func describe(w *job.Worker, p *corev1.Pod, notes []corev1.Event) {
 			w.Signal = signalOf(t)
 		}
 		if m, ok := exitOf(t); ok && m.Uploaded != nil {
-			w.Outputs = m.Uploaded.Marker
+			w.Outputs, w.Rate = m.Uploaded.Marker, m.Uploaded.Rate
 		}
 		if !over && upload.State.Running != nil && p.Spec.RestartPolicy == corev1.RestartPolicyNever {
 			w.State, w.Reason = job.Uploading, strings.TrimPrefix(w.Reason+"; upload pending", "; ")

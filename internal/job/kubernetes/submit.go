@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -20,7 +21,7 @@ const submitOp = "kubernetes.Submit"
 
 // Plan makes the checks of Submit and returns the objects that it would create. The token of the Secret is left out.
 func (e *Engine) Plan(ctx context.Context, spec *job.Spec) ([]json.RawMessage, error) {
-	if err := e.check(spec); err != nil {
+	if err := e.check(ctx, spec); err != nil {
 		return nil, err
 	}
 	first := []object{}
@@ -56,7 +57,7 @@ func (e *Engine) firstObjects(user string) []object {
 
 // Submit starts a job.
 func (e *Engine) Submit(ctx context.Context, spec *job.Spec) error {
-	if err := e.check(spec); err != nil {
+	if err := e.check(ctx, spec); err != nil {
 		return err
 	}
 	if err := e.makeNamespace(ctx, spec.User); err != nil {
@@ -89,22 +90,66 @@ func (e *Engine) Submit(ctx context.Context, spec *job.Spec) error {
 }
 
 // check refuses what this engine cannot run.
-func (e *Engine) check(spec *job.Spec) error {
+func (e *Engine) check(ctx context.Context, spec *job.Spec) error {
 	bad := func(format string, args ...any) error { return pfs.Errorf(submitOp, "", pfs.Invalid, format, args...) }
 	most := 0
 	for _, r := range spec.Roles {
 		most = max(most, len(strings.Join(endpoints(spec, 1, r.Name), ",")))
 	}
-	switch grace := Grace(spec); {
+	switch {
 	case spec.Image == "" && spec.Tool == "":
 		return bad("an image is needed on Kubernetes: add -image")
 	case most > maxVariable:
 		return bad("the addresses of so many processes do not fit into an environment variable of %d bytes", maxVariable)
-	case e.Config.MaxGrace > 0 && grace > e.Config.MaxGrace:
-		return bad("a pod that is killed would get %v for its outputs, and this cluster grants %v in all: set --upload-wait to %v at most",
-			spec.UploadWait, e.Config.MaxGrace, max(0, e.Config.MaxGrace-stopTime))
+	case e.Config.MaxGrace > 0 && Grace(spec) > e.Config.MaxGrace:
+		return e.checkGrace(ctx, spec)
 	}
 	return nil
+}
+
+// checkGrace refuses a job whose --upload-wait is longer than the cluster waits for a pod, unless the rate of earlier jobs
+// tells that all that fits on the disk of a pod can be uploaded in time.
+func (e *Engine) checkGrace(ctx context.Context, spec *job.Spec) error {
+	rate, err := e.rate(ctx, spec)
+	if err != nil {
+		return err
+	}
+	measured := "no earlier job has measured how fast outputs are uploaded"
+	if rate > 0 {
+		need := time.Duration(float64(e.Config.Storage.Value()) / float64(rate) * float64(time.Second)).Round(time.Second)
+		if stopTime+need <= e.Config.MaxGrace {
+			return nil
+		}
+		measured = fmt.Sprintf("the %s of its disk take %v at the rate of earlier jobs, %s a second", e.Config.Storage.String(), need, job.FormatMemory(rate>>20<<20))
+	}
+	return pfs.Errorf(submitOp, "", pfs.Invalid, "a pod that is killed would get %v for its outputs, and this cluster grants %v in all; %s: set --upload-wait to %v at most",
+		spec.UploadWait, e.Config.MaxGrace, measured, max(0, e.Config.MaxGrace-stopTime))
+}
+
+// rate returns the lowest rate at which the last jobs of the user uploaded their outputs, in bytes a second; 0 if none tells.
+func (e *Engine) rate(ctx context.Context, spec *job.Spec) (lowest int64, err error) {
+	const last = 10
+	fsys, err := e.Store(spec.User)
+	if err != nil {
+		return 0, err
+	}
+	var jobs []*job.Record
+	for r, err := range job.Records(ctx, fsys, spec.Datacenter, spec.User) {
+		if err == nil && r.State.Ended() { // a damaged record measures nothing
+			jobs = append(jobs, r)
+		} else if err != nil && pfs.KindOf(err).Temporary() {
+			return 0, err
+		}
+	}
+	slices.SortFunc(jobs, func(a, b *job.Record) int { return b.Ended.Compare(a.Ended) })
+	for _, r := range jobs[:min(last, len(jobs))] {
+		for _, w := range r.Workers {
+			if w.Rate > 0 && (lowest == 0 || w.Rate < lowest) {
+				lowest = w.Rate
+			}
+		}
+	}
+	return lowest, nil
 }
 
 // maxVariable is the length of an environment variable that Linux allows, less some for names.

@@ -313,6 +313,9 @@ func (r *run) describe() {
 	}
 	marker, reason := r.outputs()
 	w.Outputs = marker
+	if done, _ := r.result(); done != nil {
+		w.Rate = done.Rate
+	}
 	switch {
 	case !r.done():
 		w.State = job.Uploading

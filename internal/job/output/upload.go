@@ -35,6 +35,9 @@ const (
 	// patience is how long after the exit an error is retried that time alone does not cure.
 	patience = time.Minute
 
+	// enough is how many bytes tell the rate of the store.
+	enough = 16 << 20
+
 	// maxLeftOut bounds the entries in memory that were left out; the others are only counted.
 	maxLeftOut = 10_000
 
@@ -369,6 +372,9 @@ func (u *uploader) acknowledge(ctx context.Context, m *Marker) (*job.Uploaded, e
 		return nil, pfs.E("output.Upload", u.opts.Dir, pfs.Canceled, ctx.Err())
 	}
 	done := &job.Uploaded{Marker: m.Name, Files: m.Files, Bytes: m.Bytes}
+	if u.progress.Bytes >= enough {
+		done.Rate = m.Rate
+	}
 	if len(m.Reasons) > 0 {
 		done.Reason = m.Reasons[0]
 	} else if u.logFailure != nil {
