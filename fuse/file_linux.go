@@ -427,7 +427,9 @@ func (s *server) settle(ctx context.Context, dir *node, base string) (done func(
 	s.tree.mu.Unlock()
 	for _, o := range open {
 		if h, ok := o.handle.(*namedHandle); ok {
-			_, _ = h.handle(ctx) // of another server
+			if _, err := h.handle(ctx); err == nil { // of another server, perhaps
+				s.leave(h)
+			}
 		} else if o.handle == nil {
 			o.refresh(ctx, s, false)
 			o.keep(ctx, s)
@@ -508,7 +510,7 @@ func (o *openFile) keep(ctx context.Context, s *server) bool {
 	if r, ok := o.file.(*resumedFile); ok {
 		_, _ = r.open(ctx)
 	}
-	if _, ok := o.file.(StoreFile); ok && s.storeFiles() {
+	if _, ok := o.file.(StoreFile); ok && s.storeFiles() && s.opts.Broker == nil {
 		return true
 	}
 	if l, ok := o.file.(LocalFile); ok && l.Local() != nil {
@@ -525,6 +527,7 @@ func (o *openFile) keep(ctx context.Context, s *server) bool {
 		h.Close(ctx)
 		return false
 	}
+	s.leave(h)
 	o.file.Close()
 	o.file = keptFile{h, info}
 	o.kept.Store(h)
@@ -534,6 +537,40 @@ func (o *openFile) keep(ctx context.Context, s *server) bool {
 		s.noteOpen(o.fh, o)
 	}
 	return true
+}
+
+// leave gives the file of h, which is about to lose its name, to the broker for a replacement of this server.
+func (s *server) leave(h *namedHandle) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	f, ok := h.h.(StoreFile)
+	if s.opts.Broker == nil || !s.storeFiles() || !ok || h.left {
+		return
+	}
+	if file := f.StoreFile(); file != nil {
+		err := s.opts.Broker.Keep(h.id, file)
+		if h.left = err == nil; err != nil {
+			s.opts.Logger.Warn("a removed file that is open would be lost with this process", "file", h.name, "error", err)
+		}
+	}
+}
+
+// left returns the file of h, which has no name any more, if the server before this one has left it; else nil.
+func (s *server) left(h *namedHandle) pfs.Handle {
+	store, ok := s.fs.(adopter)
+	if s.opts.Broker == nil || !s.storeFiles() || !ok {
+		return nil
+	}
+	f, err := s.opts.Broker.Kept(h.id)
+	if f == nil || err != nil {
+		return nil
+	}
+	opened, err := store.Adopt(f, h.name, h.flags&^(pfs.OpenCreate|pfs.OpenExclusive|pfs.OpenTruncate))
+	if s.status(err) != raw.OK {
+		return nil
+	}
+	h.left = true
+	return opened
 }
 
 // keptFile reads one version through a handle.

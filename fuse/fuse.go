@@ -54,6 +54,11 @@ type Broker interface {
 	Register(f *os.File) (int32, error)
 	Unregister(id int32) error
 
+	// Keep keeps f open for a server that replaces this one, until Drop. Kept returns it there, or nil.
+	Keep(key string, f *os.File) error
+	Kept(key string) (*os.File, error)
+	Drop(key string) error
+
 	// Unmount ends the mount.
 	Unmount() error
 
@@ -163,6 +168,11 @@ type StoreFile interface {
 	// StoreFile returns the store's own file, which the kernel may then read and write in place of calls. It is
 	// nil if the store needs the calls. It stays open until Close.
 	StoreFile() *os.File
+}
+
+// adopter is a store of such files that goes on with one that another process has opened. It takes f over.
+type adopter interface {
+	Adopt(f *os.File, name pfs.Path, flags pfs.OpenFlags) (pfs.Handle, error)
 }
 
 // Flusher is a pfs.Handle whose writes need another call to reach the store, when a program closes the

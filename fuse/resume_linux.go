@@ -329,8 +329,9 @@ type namedHandle struct {
 
 	opened pfs.Info // of the file when it was opened, if there is a name in it
 
-	mu sync.Mutex
-	h  pfs.Handle
+	mu   sync.Mutex // guards the following
+	h    pfs.Handle
+	left bool // the broker keeps the file
 }
 
 // handle returns the open handle.
@@ -342,6 +343,11 @@ func (n *namedHandle) handle(ctx context.Context) (pfs.Handle, error) {
 	}
 	const op = "fuse.namedHandle"
 	name, ok := n.s.path(n.node)
+	if !ok {
+		if n.h = n.s.left(n); n.h != nil {
+			return n.h, nil
+		}
+	}
 	if !ok && !n.node.hasID() {
 		return nil, pfs.Errorf(op, n.name, pfs.Stale, "a file that was removed while it was open cannot be used by another server")
 	}
@@ -437,5 +443,13 @@ func (n *namedHandle) Flush(ctx context.Context) error {
 func (n *namedHandle) Close(ctx context.Context) error {
 	ctx, stop := context.WithTimeout(ctx, time.Minute)
 	defer stop()
-	return n.do(ctx, func(h pfs.Handle) error { return h.Close(ctx) })
+	err := n.do(ctx, func(h pfs.Handle) error { return h.Close(ctx) })
+	n.mu.Lock()
+	left := n.left
+	n.left = false
+	n.mu.Unlock()
+	if left || n.node != nil && n.s.opts.Broker != nil && n.s.storeFiles() { // a dead server may have left it
+		_ = n.s.opts.Broker.Drop(n.id)
+	}
+	return err
 }

@@ -81,6 +81,7 @@ type broker struct {
 	mu         sync.Mutex // guards the following
 	connection *fuse.Connection
 	ready      bool
+	kept       map[string]*os.File // for the next server
 }
 
 // server is a child process.
@@ -115,7 +116,14 @@ func Run(ctx context.Context, opts Options) error {
 	if opts.Grace == 0 {
 		opts.Grace = 30 * time.Second
 	}
-	b := &broker{opts: opts, id: pfs.NewID()}
+	b := &broker{opts: opts, id: pfs.NewID(), kept: map[string]*os.File{}}
+	defer func() {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		for _, f := range b.kept {
+			f.Close()
+		}
+	}()
 	for range 2 {
 		f, err := os.CreateTemp(opts.StateDir, "pfs-mount-")
 		if err != nil {
@@ -410,6 +418,25 @@ func (s *server) do(m message, files []*os.File) (answer message, with []*os.Fil
 		return answer, nil
 	case m.Do == doUnregister:
 		return answerOf(c.Unregister(m.ID)), nil
+	case m.Do == doKeep && len(files) == 1:
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		b.kept[m.Key].Close() // an error if there is none
+		b.kept[m.Key], files[0] = files[0], nil
+		return answerOf(nil), nil
+	case m.Do == doKept:
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		if f := b.kept[m.Key]; f != nil {
+			with = []*os.File{f}
+		}
+		return answerOf(nil), with
+	case m.Do == doDrop:
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		b.kept[m.Key].Close()
+		delete(b.kept, m.Key)
+		return answerOf(nil), nil
 	case m.Do == doUnmount:
 		return answerOf(c.Unmount()), nil
 	case m.Do == doServing:

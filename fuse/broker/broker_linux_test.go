@@ -538,6 +538,66 @@ func TestUpgrade(t *testing.T) {
 	})
 }
 
+// TestRemovedWhileOpen uses files that were removed and replaced while they were open, after the server has died. Twice,
+// since the file is left to each server.
+func TestRemovedWhileOpen(t *testing.T) {
+	t.Parallel()
+	m := mount(t, settings{Store: seed(t), StoreFiles: true})
+	name, want := filepath.Join(m.Dir, "f"), pfstest.Pattern(5, 100_000)
+	must(t, os.WriteFile(name, want, 0o644))
+	r, err := os.Open(name)
+	must(t, err)
+	defer r.Close()
+	w, err := os.OpenFile(name, os.O_RDWR|os.O_APPEND, 0)
+	must(t, err)
+	defer w.Close()
+	must(t, os.Remove(name))
+	must(t, os.WriteFile(name, []byte("second"), 0o644))
+	second, err := os.OpenFile(name, os.O_RDWR, 0)
+	must(t, err)
+	defer second.Close()
+	must(t, os.WriteFile(name+".new", []byte("third"), 0o644))
+	must(t, os.Rename(name+".new", name))
+	for range 2 {
+		kill(t, m)
+		_, err := w.Write([]byte("more"))
+		must(t, errors.Join(err, w.Sync(), w.Chmod(0o600), second.Sync()))
+		want = append(want, "more"...)
+		for _, f := range []*os.File{r, w} {
+			got := make([]byte, len(want)+1)
+			if n, err := f.ReadAt(got, 0); err != io.EOF || !bytes.Equal(got[:n], want) {
+				t.Errorf("%d bytes, %v", n, err)
+			}
+			if info, err := f.Stat(); err != nil || info.Size() != int64(len(want)) || info.Mode() != 0o600 {
+				t.Errorf("%v, %v", info, err)
+			}
+		}
+		if info, err := second.Stat(); err != nil || info.Size() != 6 {
+			t.Errorf("%v, %v", info, err)
+		}
+		if got, err := os.ReadFile(name); string(got) != "third" || err != nil {
+			t.Errorf("%q, %v", got, err)
+		}
+	}
+	must(t, errors.Join(r.Close(), w.Close(), second.Close()))
+	for end := time.Now().Add(10 * time.Second); ; time.Sleep(10 * time.Millisecond) { // the kernel tells of a close later
+		left := 0
+		fds, err := os.ReadDir(fmt.Sprintf("/proc/%d/fd", m.broker.Process.Pid))
+		must(t, err)
+		for _, fd := range fds {
+			if to, _ := os.Readlink(fmt.Sprintf("/proc/%d/fd/%s", m.broker.Process.Pid, fd.Name())); strings.HasSuffix(to, "/f (deleted)") {
+				left++
+			}
+		}
+		if left == 0 {
+			break
+		}
+		if time.Now().After(end) {
+			t.Fatalf("the broker still keeps %d files", left)
+		}
+	}
+}
+
 // TestUnprivileged serves a mount without privileges. The kernel reads cached files itself, also while the
 // server is replaced.
 func TestUnprivileged(t *testing.T) {

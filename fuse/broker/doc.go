@@ -6,8 +6,8 @@
 // way. The server may be without any privilege: the broker does for it what needs root.
 //
 // The two talk over a socket in packets of JSON (message). The server asks for the mount, for backing files
-// that the kernel reads itself, and for the end of the mount; the broker asks whether the server works, and
-// tells it to make room for another one.
+// that the kernel reads itself, and for the end of the mount, and leaves open files without a name to the next server;
+// the broker asks whether the server works, and tells it to make room for another one.
 //
 // A broker must not use its own mount. It would wait for the server that it is about to start.
 package broker

@@ -33,6 +33,9 @@ type message struct {
 	// Of unregister, and of the answer to register.
 	ID int32 `json:"id,omitempty"`
 
+	// Of keep, kept and drop.
+	Key string `json:"key,omitempty"`
+
 	// Of an answer: what failed.
 	Error string        `json:"error,omitempty"`
 	Kind  pfs.Kind      `json:"kind,omitempty"`
@@ -44,6 +47,9 @@ const (
 	doConnect    = "connect"
 	doRegister   = "register"
 	doUnregister = "unregister"
+	doKeep       = "keep"
+	doKept       = "kept"
+	doDrop       = "drop"
 	doUnmount    = "unmount"
 	doServing    = "serving"
 	doAnswer     = "answer"

@@ -152,6 +152,27 @@ func (l *Link) Unregister(id int32) error {
 	return err
 }
 
+// Keep has the broker keep f open for a server that replaces this one, until Drop.
+func (l *Link) Keep(key string, f *os.File) error {
+	_, err := l.call(message{Do: doKeep, Key: key}, f)
+	return err
+}
+
+// Kept returns the file that was kept as key, or nil.
+func (l *Link) Kept(key string) (*os.File, error) {
+	r, err := l.call(message{Do: doKept, Key: key})
+	if err != nil || len(r.files) == 0 {
+		return nil, err
+	}
+	return r.files[0], nil
+}
+
+// Drop ends what Keep began.
+func (l *Link) Drop(key string) error {
+	_, err := l.call(message{Do: doDrop, Key: key})
+	return err
+}
+
 // Unmount makes the broker end the mount.
 func (l *Link) Unmount() error {
 	_, err := l.call(message{Do: doUnmount})

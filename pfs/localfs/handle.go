@@ -61,6 +61,18 @@ func (f *FS) openHandle(ctx context.Context, op string, name pfs.Path, flags pfs
 	return h, nil
 }
 
+// Adopt returns a handle for file, which another process has opened as name by OpenHandle with flags, outside
+// all quotas (StoreFile). It takes file over.
+func (f *FS) Adopt(file *os.File, name pfs.Path, flags pfs.OpenFlags) (pfs.Handle, error) {
+	h := &handle{Handle: rules.Handle{Name: name, Flags: flags}, fs: f, file: file}
+	var err error
+	if h.from, err = statFile(file); err != nil {
+		file.Close()
+		return nil, fail("localfs.Adopt", name, err)
+	}
+	return h, nil
+}
+
 // open opens base, or makes it.
 func (h *handle) open(ctx context.Context, op string, p place, base string, perm fs.FileMode) (err error) {
 	h.trees = p.trees
