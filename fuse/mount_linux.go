@@ -117,6 +117,11 @@ func serve(ctx context.Context, fsys pfs.FileSystem, c *Connection, opts Options
 	if s.device, err = newDevice(c, s); err != nil {
 		return nil, err
 	}
+	if taken { // before this server takes a request, which would be sent to it twice
+		if err := s.device.resend(); err != nil {
+			opts.Logger.Warn("the kernel cannot repeat the requests that the last server had taken; programs that wait for them must be killed (it needs Linux 6.9)", "error", err)
+		}
+	}
 	m := &Mounted{s: s, done: make(chan struct{})}
 	go func() {
 		defer close(m.done)
@@ -126,11 +131,6 @@ func serve(ctx context.Context, fsys pfs.FileSystem, c *Connection, opts Options
 			c.close()
 		}
 	}()
-	if taken {
-		if err := s.device.resend(); err != nil {
-			opts.Logger.Warn("the kernel cannot repeat the requests that the last server had taken; programs that wait for them must be killed (it needs Linux 6.9)", "error", err)
-		}
-	}
 	if opts.Broker != nil {
 		if err := opts.Broker.Serving(s.healthy, s.device.drain); err != nil {
 			opts.Logger.Warn("the broker does not answer", "error", err)
