@@ -6,6 +6,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"slices"
 	"sync"
 	"time"
 
@@ -158,7 +159,9 @@ type backing struct {
 func (s *server) back(o *openFile, out *raw.OpenOut) {
 	n := o.node.rare()
 	if n.backing == nil {
-		if s.opts.OpenMode != Passthrough || s.unbacked.Load() || len(n.open) > 0 {
+		// An open file that has been backed is being closed, which the kernel has done already.
+		cached := slices.ContainsFunc(n.open, func(o *openFile) bool { return !o.backed })
+		if s.opts.OpenMode != Passthrough || s.unbacked.Load() || cached {
 			return
 		}
 		f := s.backingFile(o)
