@@ -40,7 +40,7 @@ func (s *service) announcement(front net.Addr, metrics net.Listener) []string {
 			login += " --fingerprint " + s.fingerprint()
 		}
 	}
-	lines = append(lines, "to add a user: pfsd user add NAME --data "+shellQuote(s.opts.data), "to log in: "+login)
+	lines = append(lines, "to add a user: pfsd user add NAME --data "+shellQuote(s.opts.data), "to log in: "+login, "to browse: "+endpoint(scheme, front)+"/ui/")
 	lines = append(lines, s.announceSFTP()...)
 	if metrics != nil {
 		lines = append(lines, fmt.Sprintf("metrics on http://%s/metrics", metrics.Addr()))

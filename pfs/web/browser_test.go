@@ -105,6 +105,8 @@ func TestBrowser(t *testing.T) {
 	case <-time.After(patience):
 		t.Error("the download of the archive did not end")
 	}
+	scene(t, tree)
+	p.visit(address("files", home("digits")))
 	for _, phone := range []bool{false, true} {
 		for _, scheme := range []string{"light", "dark"} {
 			p.look(phone, scheme)
@@ -397,14 +399,14 @@ func TestBrowserKilled(t *testing.T) {
 	s := &site{web: &httptest.Server{URL: "https://" + listen}}
 	p := startChromium(t, t.TempDir()).open(t, s)
 	p.login()
-	content := pfstest.Pattern(4, 20*pfs.ChunkSize+1)
+	content := pfstest.Pattern(4, 12*pfs.ChunkSize+1)
 	path := file(t, t.TempDir(), "big.bin", content)
-	p.must("Network.emulateNetworkConditions", map[string]any{"offline": false, "latency": 0, "downloadThroughput": -1, "uploadThroughput": 16 << 20}, nil)
+	p.slow("*/ui/send/leaf/*", time.Second)
 	p.click("summary", "Upload")
 	p.choose("input[name=file]", path)
 	p.click("#upload button", "Upload")
-	for range 3 {
-		p.wait("document.querySelector('#transfers progress')?.value > 0.05")
+	for _, at := range []string{"0.1", "0.5"} {
+		p.wait("document.querySelector('#transfers progress')?.value > " + at)
 		if err := running.Process.Kill(); err != nil {
 			t.Fatal(err)
 		}
@@ -420,13 +422,27 @@ func TestBrowserKilled(t *testing.T) {
 	}
 }
 
+// scene makes a folder with what people keep, for pictures.
+func scene(t *testing.T, tree pfs.FileSystem) {
+	t.Helper()
+	pfstest.MustMkdir(t, tree, home("digits"))
+	for _, d := range []string{"checkpoints", "logs", "validation"} {
+		pfstest.MustMkdir(t, tree, home("digits", d))
+	}
+	at := time.Date(2026, 11, 20, 9, 30, 0, 0, time.UTC)
+	for n, size := range map[string]int{"README.md": 2210, "labels.csv": 183_411, "train-00000-of-00002.recordio": 6 << 20, "train-00001-of-00002.recordio": 5 << 20, "manifest.json": 4711, "Übersicht.pdf": 712_000} {
+		pfstest.WriteFileWith(t, tree, home("digits", n), make([]byte, size), pfs.CommitOptions{Size: int64(size), ModTime: at})
+	}
+	pfstest.MustLink(t, tree, "train-00001-of-00002.recordio", home("digits", "latest"))
+}
+
 // look checks that the page fits, and that its text can be read.
 func (p *tab) look(phone bool, scheme string) {
 	p.t.Helper()
 	p.colors(scheme)
-	p.size(1280, 800, false)
+	p.size(1000, 680, false)
 	if phone {
-		p.size(390, 800, true)
+		p.size(390, 640, true)
 	}
 	var got struct {
 		Wide     float64

@@ -74,7 +74,7 @@ func (x *Web) list(v *visit, dir pfs.Path) error {
 	var page pfs.Page
 	err := v.session.Do(v.Context(), "list", func(ctx context.Context) (err error) {
 		fsys := v.session.FS()
-		l.Writable = pfs.CheckAccess(ctx, fsys, pfs.Make, dir.Join("x")) == nil
+		l.Writable = pfs.CheckAccess(ctx, fsys, pfs.Write, dir) == nil
 		if token == "" {
 			if page, err = fsys.List(ctx, dir, pfs.ListOptions{}); err != nil || page.Next == "" {
 				return err
@@ -90,15 +90,23 @@ func (x *Web) list(v *visit, dir pfs.Path) error {
 		return err
 	}
 	l.Unnamed = page.Unnamed
-	if token != "" || page.Next != "" {
-		l.unsorted(v, page, token)
-	} else {
-		l.sorted(v, page.Entries)
-	}
-	return pfs.InTurn(v.Context(), func() error {
-		x.render(v.w, http.StatusOK, "list", &l)
-		return nil
+	var made []byte
+	status := http.StatusOK
+	err = v.session.Do(v.Context(), "page", func(ctx context.Context) error {
+		return pfs.InTurn(ctx, func() error {
+			if token != "" || page.Next != "" {
+				l.unsorted(v, page, token)
+			} else {
+				l.sorted(v, page.Entries)
+			}
+			made, status = x.make(status, "list", &l)
+			return nil
+		})
 	})
+	if err == nil {
+		write(v.w, status, "text/html; charset=utf-8", made)
+	}
+	return err
 }
 
 // headingOf returns the name of a folder on its page.

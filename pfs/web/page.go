@@ -63,16 +63,20 @@ func shown(name any) string {
 // hidden reports whether a browser would not show r.
 func hidden(r rune) bool { return !unicode.IsPrint(r) || r == '\u115f' || r == '\u3164' }
 
-// render answers a page. It is made first, so that an error is no half page.
+// render answers a page.
 func (x *Web) render(w http.ResponseWriter, status int, name string, data any) {
+	b, status := x.make(status, name, data)
+	write(w, status, "text/html; charset=utf-8", b)
+}
+
+// make makes a whole page, so that an error is no half page.
+func (x *Web) make(status int, name string, data any) ([]byte, int) {
 	var b bytes.Buffer
 	if err := x.pages.ExecuteTemplate(&b, name, data); err != nil {
 		x.cfg.Logger.Error("page cannot be made", "template", name, "error", err)
-		status = http.StatusInternalServerError
-		b.Reset()
-		b.WriteString("The service failed on this page; its log says how.")
+		return []byte("The service failed on this page; its log says how."), http.StatusInternalServerError
 	}
-	write(w, status, "text/html; charset=utf-8", b.Bytes())
+	return b.Bytes(), status
 }
 
 // answer answers a message for the script.

@@ -197,6 +197,13 @@ func TestLoginAndBrowse(t *testing.T) {
 		t.Errorf("the usage:\n%s", page.body)
 	}
 
+	for folder, writable := range map[string]bool{"/": false, "/pfs": false, "/pfs/dc": false, "/pfs/dc/home": false, "/pfs/dc/public": false, string(home("data")): true} {
+		page := s.get(t, address("files", pfs.Path(folder))).want(t, http.StatusOK)
+		if strings.Contains(page.body, `id="upload"`) != writable {
+			t.Errorf("%s has a form for uploads, or lacks it", folder)
+		}
+	}
+
 	s.post(t, "/ui/logout").want(t, http.StatusSeeOther)
 	s.get(t, address("files", home())).want(t, http.StatusSeeOther)
 }

@@ -356,8 +356,18 @@ async function refresh() {
 // the bytes, and the same file has the same ID.
 
 const store = 'pfs-uploads';
-const pending = () => JSON.parse(localStorage.getItem(store) || '[]');
-const keep = (items) => localStorage.setItem(store, JSON.stringify(items.slice(-500)));
+const pending = () => {
+  try {
+    return JSON.parse(localStorage.getItem(store)) ?? [];
+  } catch {
+    return []; // the browser keeps nothing: the notice is missing, and uploads go on all the same
+  }
+};
+const keep = (items) => {
+  try {
+    localStorage.setItem(store, JSON.stringify(items.slice(-500)));
+  } catch {} // likewise
+};
 const remember = (u) => keep([...pending().filter((p) => p.id !== u.id), {id: u.id, path: u.path, dir: u.dir, rel: u.rel}]);
 const forget = (id) => keep(pending().filter((p) => p.id !== id));
 
