@@ -45,7 +45,7 @@ on the service only while you are logged in and the service answers quickly.`, "
 	groups := []group{
 		{"Subcommands:", []*cli.Command{
 			help.Commands(a, program), completion, config.Command(a), files.File(a), help.Flags(a, program),
-			app.Help(a, program, "paddlectl help cp", "paddlectl help config set"), config.Login(a), config.Logout(a), config.Token(a), app.Version(a),
+			app.Help(a, program, "paddlectl help cp", "paddlectl help config set"), config.Key(a), config.Login(a), config.Logout(a), config.Token(a), app.Version(a),
 		}},
 		{"Subcommands for PFS:", []*cli.Command{
 			files.Cat(a), files.Chmod(a), files.Cp(a), files.Df(a), files.Du(a), files.Find(a), files.Head(a), files.Ls(a), files.Mkdir(a),

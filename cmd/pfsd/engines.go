@@ -89,7 +89,7 @@ func (d datacenter) checkEngine() error {
 	return nil
 }
 
-// extensions opens the engines, and returns the methods for jobs.
+// extensions opens the engines, and returns the methods for jobs and for public keys.
 func (s *service) extensions(tree *namespace.Namespace) (map[string]server.Extension, error) {
 	engines := jobhttp.Engines{}
 	for _, dc := range s.opts.datacenters {
@@ -113,7 +113,7 @@ func (s *service) extensions(tree *namespace.Namespace) (map[string]server.Exten
 		}
 		engines[dc.name] = jobhttp.NamedEngine{Name: dc.engine, Engine: engine}
 	}
-	all := map[string]server.Extension{}
+	all := s.keyMethods()
 	for name, m := range jobhttp.Methods(engines) {
 		e := server.Extension{Serve: m}
 		if jobhttp.Changes(name) {

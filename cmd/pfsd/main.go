@@ -14,6 +14,7 @@
 //	stores, latestore                the stores of the datacenters, and those unavailable at the start
 //	engines                          the engines of jobs
 //	gateways, sftp, webhdfs          the gateways of other protocols
+//	keys                             public keys of SSH
 //	apart, clusters                  refusal of two names for one store: by URL, by cluster identity
 //	reload, sweep                    at a hangup; every day
 //	check*                           pfsd check: tests of the service, and of stores

@@ -18,6 +18,7 @@ import (
 // still valid. A gateway whose configuration trusts names makes one from the account alone.
 type Grant struct {
 	Account
+	Key string // the fingerprint of the public key that was proved; empty for passwords and tokens
 }
 
 // Authenticate checks the password of a user at the address remote, as Login does, but makes no tokens. A correct
@@ -34,7 +35,7 @@ func (s *Service) Authenticate(ctx context.Context, user, password, remote strin
 	key := s.proven.key(user, password, networkOf(remote))
 	if generation, ok := s.proven.get(key, s.opts.Now()); ok {
 		if account, err := s.accountOfGeneration(op, user, generation); err == nil {
-			return Grant{account}, nil
+			return Grant{Account: account}, nil
 		}
 	}
 	result := s.attempts.DoChan(string(key[:]), func() (any, error) {
@@ -42,7 +43,7 @@ func (s *Service) Authenticate(ctx context.Context, user, password, remote strin
 		if err == nil {
 			s.proven.add(key, account.Generation, s.opts.Now())
 		}
-		return Grant{account}, err
+		return Grant{Account: account}, err
 	})
 	select {
 	case r := <-result:
@@ -63,16 +64,21 @@ func (s *Service) AuthenticateToken(ctx context.Context, access string) (Grant, 
 		return Grant{}, err
 	}
 	account, err := s.accountOfGeneration(op, c.Subject, c.Generation)
-	return Grant{account}, err
+	return Grant{Account: account}, err
 }
 
-// Check answers Unauthenticated if the account of g was removed, or if its password, role or identity on the stores
-// has changed since. A change takes effect within Options.Poll.
+// Check answers Unauthenticated if the account of g was removed, if its password, role or identity on the stores
+// has changed since, or if the key was removed. A change takes effect within Options.Poll.
 func (s *Service) Check(g Grant) error {
 	const op = "auth.Check"
 	account, err := s.accountOfGeneration(op, g.Name, g.Generation)
 	if err == nil && account.Identity != g.Identity {
 		err = pfs.Errorf(op, "", pfs.Unauthenticated, "the identity of %q on the stores was changed: log in again", g.Name)
+	}
+	if err == nil && g.Key != "" {
+		if r, ok := s.accounts.view().find(g.Name); !ok || !r.hasKey(g.Key) {
+			err = pfs.Errorf(op, "", pfs.Unauthenticated, "the key %s was removed from the account %q", g.Key, g.Name)
+		}
 	}
 	return err
 }

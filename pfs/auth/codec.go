@@ -113,7 +113,7 @@ func (r record) fault() string {
 	if _, err := parseHash(r.Password); err != nil {
 		return fmt.Sprintf("account %q: password hash: %v", r.Name, err)
 	}
-	return ""
+	return r.keysFault()
 }
 
 // fault explains what is wrong with id by itself, except for its role.

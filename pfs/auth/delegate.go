@@ -14,7 +14,7 @@ import (
 // Account returns a grant for the account name, for gateways that know by other means who asks.
 func (s *Service) Account(name string) (Grant, error) {
 	account, err := s.accounts.Get(name)
-	return Grant{account}, err
+	return Grant{Account: account}, err
 }
 
 // ByHDFSUser returns a grant for the only account with that user on HDFS. If there are several, the answer is NotExist as well.
@@ -33,7 +33,7 @@ func (s *Service) ByHDFSUser(user string) (Grant, error) {
 	if found == nil {
 		return Grant{}, notFound(op, user)
 	}
-	return Grant{*found}, nil
+	return Grant{Account: *found}, nil
 }
 
 // Sign returns a signature of message for the account of g, which only the replicas of this service can make. It ends
@@ -75,5 +75,5 @@ func (s *Service) AuthenticateDelegated(ctx context.Context, refresh string) (Gr
 		return Grant{}, time.Time{}, err
 	}
 	account, err := s.accountOfGeneration(op, r.User, r.Generation)
-	return Grant{account}, r.Expires, err
+	return Grant{Account: account}, r.Expires, err
 }

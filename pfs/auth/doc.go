@@ -60,6 +60,7 @@
 //	accounts*, account, table       the accounts file, queries and changes; one account; all of them
 //	codec                           the accounts file as text, and its validation
 //	hdfsuser                        the name of an account on HDFS
+//	keys                            public keys of SSH
 //	hash, hasher                    passwords, and the limit of concurrent checks
 //	access, key                     access tokens, and the key that signs them
 //	delegate                        what gateways use: signatures, and sessions for programs that act for a user

@@ -16,6 +16,7 @@ type record struct {
 	Password   string    `yaml:"password"` // hash
 	Generation string    `yaml:"generation"`
 	Created    time.Time `yaml:"created"`
+	Keys       []string  `yaml:"keys,omitempty"` // public keys of SSH
 }
 
 func (r record) account() Account { return Account{r.Identity, r.Generation, r.Created} }
@@ -98,7 +99,7 @@ func (t *table) add(n NewAccount, hash string, now time.Time) (Account, error) {
 	if reason := h.claim(id); reason != "" {
 		return Account{}, pfs.Errorf(op, "", pfs.Conflict, "%s; choose another", reason)
 	}
-	r := record{id, hash, newGeneration(), now.UTC().Truncate(time.Second)}
+	r := record{Identity: id, Password: hash, Generation: newGeneration(), Created: now.UTC().Truncate(time.Second)}
 	t.Accounts = append(t.Accounts, r)
 	t.index()
 	return r.account(), nil

@@ -20,6 +20,7 @@ import (
 	"github.com/paddlecloud/pfs/pfs/localfs"
 	"github.com/paddlecloud/pfs/pfs/pfstest"
 	"github.com/paddlecloud/pfs/pfs/sftpd"
+	"golang.org/x/crypto/ssh"
 )
 
 // world is a running gateway, and the files with which OpenSSH's clients reach it.
@@ -28,6 +29,7 @@ type world struct {
 	dir   string // of the clients
 	store string // directory of the store
 	addr  string
+	key   string // of alice; without one the clients have her password
 	stop  func()
 }
 
@@ -91,8 +93,11 @@ func serve(t testing.TB, s *gatewaytest.Service) (addr string, stop func()) {
 // options are those of ssh in all its clients.
 func (w *world) options() []string {
 	_, port, _ := net.SplitHostPort(w.addr)
-	return []string{"-oPort=" + port, "-oUserKnownHostsFile=" + filepath.Join(w.dir, "known_hosts"),
-		"-oStrictHostKeyChecking=accept-new", "-oPreferredAuthentications=password", "-oNumberOfPasswordPrompts=1", "-F/dev/null"}
+	login := []string{"-oPreferredAuthentications=password", "-oNumberOfPasswordPrompts=1"}
+	if w.key != "" {
+		login = []string{"-oPreferredAuthentications=publickey", "-oIdentityFile=" + w.key, "-oIdentitiesOnly=yes"}
+	}
+	return append(login, "-oPort="+port, "-oUserKnownHostsFile="+filepath.Join(w.dir, "known_hosts"), "-oStrictHostKeyChecking=accept-new", "-F/dev/null")
 }
 
 // run runs a client in w.dir. HOST in its arguments is alice at the gateway.
@@ -322,5 +327,52 @@ func TestCommands(t *testing.T) {
 		if out, err := w.run(t, "", "ssh", "HOST", command); err == nil || !strings.Contains(out, want) {
 			t.Errorf("%s: %q, %v; want a refusal with %q", command, out, err, want)
 		}
+	}
+}
+
+// TestKeys logs in with a key, which is then removed.
+func TestKeys(t *testing.T) {
+	w := newWorld(t)
+	key := filepath.Join(w.dir, "key")
+	if out, err := exec.CommandContext(t.Context(), "ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", key).CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	line, err := os.ReadFile(key + ".pub")
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.key = key
+	if out, err := w.run(t, "pwd\n", "sftp", "-b-", "HOST"); err == nil {
+		t.Fatalf("an unknown key works:\n%s", out)
+	}
+	k, err := w.Auth.Accounts().AddKey(t.Context(), gatewaytest.Alice, string(line))
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.must(t, "pwd\n", "sftp", "-b-", "HOST")
+	secret, err := os.ReadFile(key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	signer, err := ssh.ParsePrivateKey(secret)
+	if err != nil {
+		t.Fatal(err)
+	}
+	idle, err := ssh.Dial("tcp", w.addr, &ssh.ClientConfig{
+		User: gatewaytest.Alice, Auth: []ssh.AuthMethod{ssh.PublicKeys(signer)}, HostKeyCallback: ssh.InsecureIgnoreHostKey(),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer idle.Close()
+	if err := w.Auth.Accounts().RemoveKey(t.Context(), gatewaytest.Alice, k.Fingerprint); err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- idle.Wait() }()
+	select {
+	case <-ended:
+	case <-time.After(time.Minute):
+		t.Error("the connection outlives the key")
 	}
 }

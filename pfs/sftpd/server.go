@@ -49,6 +49,7 @@ type Config struct {
 // Authenticator is the part of auth.Service that a Server uses.
 type Authenticator interface {
 	Authenticate(ctx context.Context, user, password, remote string) (auth.Grant, error)
+	AuthenticateKey(ctx context.Context, user, fingerprint string) (auth.Grant, error)
 }
 
 // Server serves SFTP and SCP.
@@ -98,6 +99,15 @@ func New(cfg Config) (*Server, error) {
 		},
 		ServerVersion:    "SSH-2.0-pfsd",
 		PasswordCallback: s.password,
+		PublicKeyCallback: func(c ssh.ConnMetadata, key ssh.PublicKey) (*ssh.Permissions, error) {
+			g, err := s.cfg.Auth.AuthenticateKey(context.Background(), c.User(), ssh.FingerprintSHA256(key))
+			return &ssh.Permissions{ExtraData: map[any]any{grantKey{}: g}}, err
+		},
+		// The callback above is called for keys that the client only asks about.
+		VerifiedPublicKeyCallback: func(c ssh.ConnMetadata, _ ssh.PublicKey, p *ssh.Permissions, _ string) (*ssh.Permissions, error) {
+			g, _ := p.ExtraData[grantKey{}].(auth.Grant)
+			return s.logged(c, g, nil)
+		},
 	}
 	s.ssh.AddHostKey(key)
 	s.fingerprint = ssh.FingerprintSHA256(key.PublicKey())
