@@ -43,6 +43,7 @@ func (x *Web) share(v *visit, name pfs.Path) error { return x.sharePage(v, name,
 
 func (x *Web) sharePage(v *visit, name pfs.Path, made string) error {
 	p := sharePage{frame: v.frame(x, "Links"), Path: name, Trail: trail(name), Lives: lives, Made: made}
+	p.Section = "links"
 	links, err := x.cfg.Links.Links(v.Context(), v.session.User().Name)
 	if err != nil {
 		return err
