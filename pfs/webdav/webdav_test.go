@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/paddlecloud/pfs/internal/gateway/gatewaytest"
+	"github.com/paddlecloud/pfs/internal/testbed"
 	"github.com/paddlecloud/pfs/pfs"
 	"github.com/paddlecloud/pfs/pfs/digest"
 	"github.com/paddlecloud/pfs/pfs/localfs"
@@ -244,6 +245,39 @@ func TestCutUploadsLeaveNothing(t *testing.T) {
 			t.Fatalf("%d uploads with %d bytes are left", n, bytes)
 		}
 		time.Sleep(10 * time.Millisecond)
+	}
+}
+
+// TestSlowClients: a client that sends a byte now and then keeps no request for long.
+func TestSlowClients(t *testing.T) {
+	testbed.Long(t)
+	s := newSite(t, memfs.New(memfs.Options{}))
+	for name, request := range map[string]string{
+		"upload":  "PUT " + home + "/f HTTP/1.1\r\nContent-Length: 1000\r\n",
+		"chunked": "PUT " + home + "/g HTTP/1.1\r\nTransfer-Encoding: chunked\r\n",
+		"XML":     "PROPFIND " + home + " HTTP/1.1\r\nDepth: 1\r\nContent-Length: 1000\r\n",
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c, err := net.Dial("tcp", s.Listener.Addr().String())
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer c.Close()
+			fmt.Fprintf(c, "%sHost: x\r\nAuthorization: %s\r\n\r\n", request, basic(gatewaytest.Alice, gatewaytest.Password))
+			for began := time.Now(); ; time.Sleep(time.Second) {
+				text := "x"
+				if name == "chunked" {
+					text = "1\r\nx\r\n"
+				}
+				if _, err := io.WriteString(c, text); err != nil {
+					return // the service has closed the connection
+				}
+				if time.Since(began) > 5*time.Minute {
+					t.Fatal("the request goes on")
+				}
+			}
+		})
 	}
 }
 

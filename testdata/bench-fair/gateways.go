@@ -16,13 +16,13 @@ import (
 
 // gateway is the service as alice's clients of other protocols see it.
 type gateway struct {
-	endpoint, access, refresh string
-	http                      *http.Client
+	endpoint, webhdfs, access, refresh string
+	http                               *http.Client
 }
 
-func newGateway(endpoint string, workers int) (*gateway, error) {
+func newGateway(endpoint, webhdfs string, workers int) (*gateway, error) {
 	t, err := tokens(endpoint, "alice", "")
-	return &gateway{endpoint, t.Access, t.Refresh, &http.Client{Transport: &http.Transport{
+	return &gateway{endpoint, webhdfs, t.Access, t.Refresh, &http.Client{Transport: &http.Transport{
 		MaxIdleConnsPerHost: workers,
 		TLSClientConfig:     &tls.Config{InsecureSkipVerify: true}, // of this machine, started by this program
 	}}}, err
@@ -30,7 +30,11 @@ func newGateway(endpoint string, workers int) (*gateway, error) {
 
 // ask sends a request and reads the answer, whose bytes done counts in units of 4 MiB.
 func (g *gateway) ask(ctx context.Context, method, path string, body io.Reader, done *atomic.Int64, header ...string) error {
-	r, err := http.NewRequestWithContext(ctx, method, g.endpoint+path, body)
+	endpoint := g.endpoint
+	if strings.HasPrefix(path, "/webhdfs/") {
+		endpoint = g.webhdfs
+	}
+	r, err := http.NewRequestWithContext(ctx, method, endpoint+path, body)
 	if err != nil {
 		return err
 	}
@@ -86,6 +90,14 @@ func webRaw(ctx context.Context, g *gateway, _ int, done *atomic.Int64) error {
 
 func webZip(ctx context.Context, g *gateway, _ int, done *atomic.Int64) error {
 	return g.ask(ctx, "GET", "/ui/zip"+home+"folder", nil, done)
+}
+
+func hdfsGet(ctx context.Context, g *gateway, _ int, done *atomic.Int64) error {
+	return g.ask(ctx, "GET", "/webhdfs/v1"+home+"file?op=OPEN", nil, done)
+}
+
+func hdfsList(ctx context.Context, g *gateway, _ int, done *atomic.Int64) error {
+	return g.ask(ctx, "GET", "/webhdfs/v1"+home+"many?op=LISTSTATUS", nil, done)
 }
 
 // counted is an endless sequence of zeros; done counts each 4 MiB.

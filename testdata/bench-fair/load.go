@@ -51,11 +51,13 @@ var kinds = []kind{
 	{name: "dav-list", text: "32 listers by WebDAV of a large directory, 4 MiB of XML", workers: 32, over: davList},
 	{name: "web-raw", text: "64 downloads of the pages, of 4 MiB", workers: 64, over: webRaw},
 	{name: "web-zip", text: "3 archives of the pages, of 4 MiB", workers: 3, over: webZip},
+	{name: "hdfs-get", text: "64 downloads by WebHDFS, of 4 MiB", workers: 64, over: hdfsGet},
+	{name: "hdfs-list", text: "32 listers by WebHDFS of a large directory, 4 MiB of JSON", workers: 32, over: hdfsList},
 	{name: "logins", text: "64 logins from 8 addresses", workers: 64, logins: true},
 }
 
 // makeLoad loads the service as alice for the given time, and prints the rate per second.
-func makeLoad(name, endpoint string, length time.Duration) error {
+func makeLoad(name, endpoint, webhdfs string, length time.Duration) error {
 	var k kind
 	for _, one := range kinds {
 		if one.name == name {
@@ -74,7 +76,7 @@ func makeLoad(name, endpoint string, length time.Duration) error {
 	if err != nil {
 		return err
 	}
-	g, err := newGateway(endpoint, k.workers)
+	g, err := newGateway(endpoint, webhdfs, k.workers)
 	if err != nil {
 		return err
 	}

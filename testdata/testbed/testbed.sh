@@ -20,7 +20,14 @@ install() {
   "$HERE/ceph.sh" install || true
   "$HERE/posix.sh" install || true
   "$HERE/chromium.sh" install || true
+  clients || true
   "$HERE/k8s.sh" install || true
+}
+
+# clients: litmus, the suite for WebDAV servers, from Debian.
+clients() {
+  ! command -v litmus >/dev/null || return 0
+  DEBIAN_FRONTEND=noninteractive apt-get -o DPkg::Lock::Timeout=600 -qq install -y --no-install-recommends litmus >&2
 }
 
 up() {
