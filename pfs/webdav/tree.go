@@ -85,6 +85,9 @@ func (t tree) OpenFile(_ context.Context, name string, flag int, _ os.FileMode) 
 	switch {
 	case flag&os.O_CREATE != 0 && q.target == "":
 		u, err := q.newUpload()
+		if is(err, pfs.NotExist) {
+			q.failed = &statusError{http.StatusConflict, err} // x/net/webdav has 500 for a LOCK without a parent
+		}
 		if err != nil {
 			return nil, t.fail(err)
 		}

@@ -107,6 +107,9 @@ func (u *upload) ReadFrom(r io.Reader) (n int64, err error) {
 	if err != nil {
 		u.discard()
 	}
+	if u.noReplace && is(err, pfs.Exist) {
+		err = &statusError{http.StatusPreconditionFailed, err} // of If-None-Match
+	}
 	return n, u.tree.fail(err)
 }
 

@@ -191,7 +191,7 @@ func testFiles(t *testing.T, s *site) {
 func TestConditions(t *testing.T) {
 	s := newSite(t, memfs.New(memfs.Options{}))
 	etag := s.want(t, 201, "PUT", "f", "one").Header.Get("ETag")
-	s.want(t, 409, "PUT", "f", "two", "If-None-Match", "*")
+	s.want(t, 412, "PUT", "f", "two", "If-None-Match", "*")
 	s.want(t, 201, "PUT", "new", "two", "If-None-Match", "*")
 	s.want(t, 412, "PUT", "f", "two", "If-Match", `"other"`)
 	s.want(t, 412, "PUT", "no", "two", "If-Match", "*")
@@ -570,6 +570,7 @@ func TestLocks(t *testing.T) {
 	etag = s.want(t, 200, "HEAD", "f", "").Header.Get("ETag")
 	s.want(t, 412, "DELETE", "f", "", "If", `(["other"])`)
 	s.want(t, 201, "PUT", "f", "y", "If", "(["+etag+"])")
+	s.want(t, 409, "LOCK", "no/f", lockInfo)
 	// Where a user may not write, locks tell nothing.
 	other := []string{"Authorization", basic(gatewaytest.Bob, gatewaytest.Password)}
 	s.want(t, 200, "LOCK", "f", lockInfo)
