@@ -79,7 +79,7 @@ func getServerDefaults(context.Context, *call) (answer, error) {
 	return answer{body: named("FsServerDefaults", map[string]any{
 		"blockSize": blockSize, "bytesPerChecksum": bytesPerSum, "checksumType": 2, "defaultStoragePolicyId": 7,
 		"encryptDataTransfer": false, "fileBufferSize": 4096, "keyProviderUri": "", "replication": 1,
-		"snapshotTrashRootEnabled": false, "trashInterval": 0, "writePacketSize": 64 << 10,
+		"trashInterval": 0, "writePacketSize": 64 << 10,
 	})}, nil
 }
 

@@ -320,6 +320,9 @@ func findOperation(method, op string) (operation, error) {
 			return o, nil
 		}
 	}
+	if op == "" {
+		return operation{}, exception{unsupported, "the parameter op is missing", http.StatusBadRequest}
+	}
 	kind := method[:1] + strings.ToLower(method[1:])
 	if inHadoop(method, op) {
 		return operation{}, exception{unsupported, strings.ToUpper(op) + " is not supported", http.StatusBadRequest}

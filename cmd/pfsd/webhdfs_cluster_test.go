@@ -1,0 +1,234 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"math/rand/v2"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/paddlecloud/pfs/internal/testbed"
+)
+
+// TestHadoopShell runs Hadoop's own shell on gateways over a local store and over an HDFS.
+func TestHadoopShell(t *testing.T) {
+	testbed.Long(t)
+	c := testbed.HDFS(t)
+	t.Run("local", func(t *testing.T) { hadoopScene(t, c, "") })
+	t.Run("hdfs", func(t *testing.T) {
+		hadoopScene(t, c, fmt.Sprintf("datacenters:\n  local:\n    store: hdfs://%s\n    options: {conf-dir: %s, user: %s}\n", c.Scratch(t), c.ConfDir, c.Superuser))
+	})
+}
+
+// hadoopScene puts, gets, copies, moves and removes with the shell, as a user who is believed and by a token file.
+func hadoopScene(t *testing.T, c *testbed.HDFSCluster, datacenters string) {
+	s := startWebHDFS(t, believing, datacenters)
+	at := strings.Replace(s.webhdfs, "http://", "webhdfs://", 1)
+	dir, far := t.TempDir(), "hdfs://"+c.NameNodes[0]+c.Scratch(t)
+	content := make([]byte, 3<<20+17)
+	for i := range content {
+		content[i] = byte(rand.Uint32())
+	}
+	local := filepath.Join(dir, "f")
+	if err := os.WriteFile(local, content, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	shell := func(args ...string) string {
+		t.Helper()
+		return c.Do(t, append([]string{"fs"}, args...)...)
+	}
+	shell("-put", local, far+"/f")
+	t.Setenv("HADOOP_USER_NAME", "ann")
+	shell("-mkdir", "-p", at+"/a/b")
+	shell("-put", local, at+"/a/f")
+	shell("-put", "-f", local, at+"/a/f")
+	if got := shell("-ls", "-R", at+"/a"); !strings.Contains(got, fmt.Sprint(len(content))) || !strings.Contains(got, "/a/b") {
+		t.Errorf("ls: %s", got)
+	}
+	if got := strings.Fields(shell("-count", at+"/a")); len(got) < 3 || got[0] != "2" || got[1] != "1" || got[2] != fmt.Sprint(len(content)) {
+		t.Errorf("count: %q", got)
+	}
+	if got := shell("-cat", at+"/a/f"); got != string(content) {
+		t.Errorf("cat: %d bytes, want %d", len(got), len(content))
+	}
+	shell("-get", at+"/a/f", filepath.Join(dir, "back"))
+	if got, err := os.ReadFile(filepath.Join(dir, "back")); err != nil || !bytes.Equal(got, content) {
+		t.Errorf("get: %d bytes, %v", len(got), err)
+	}
+	shell("-mv", at+"/a/f", at+"/a/b/g")
+	shell("-chmod", "777", at+"/a/b/g")
+	shell("-touch", at+"/a/b/h")
+	// To and from the real HDFS.
+	shell("-cp", far+"/f", at+"/a/from")
+	shell("-cp", at+"/a/b/g", at+"/a/copy")
+	sum := func(name string) string {
+		t.Helper()
+		fields := strings.Fields(shell("-checksum", name))
+		return strings.Join(fields[1:], " ")
+	}
+	if a, b := sum(at+"/a/from"), sum(at+"/a/copy"); a != b {
+		t.Errorf("equal files have the checksums %s and %s", a, b)
+	}
+	shell("-rm", at+"/a/b/g")
+	shell("-rm", "-r", at+"/a")
+	if status, answer := s.ask(t, "GET", "/a", "op=GETFILESTATUS&user.name=ann", ""); status != 404 {
+		t.Errorf("after rm -r: %d %s", status, answer)
+	}
+}
+
+// TestWebHDFSLikeNameNode sends the same requests to the gateway and to a real NameNode, and compares statuses, names
+// of exceptions and the keys of answers. differences has the reasons for what differs.
+func TestWebHDFSLikeNameNode(t *testing.T) {
+	testbed.Long(t)
+	c := testbed.HDFS(t)
+	s := startWebHDFS(t, `root: "/pfs/local/home/{user}", trust-user-name: true`, "")
+	at := c.Scratch(t)
+	real := &like{base: c.WebHDFS[0] + "/webhdfs/v1" + at, user: c.Superuser}
+	ours := &like{base: s.webhdfs + "/webhdfs/v1/cmp", user: "ann"}
+	requests := likeRequests()
+	unused := maps.Clone(differences)
+	for _, r := range requests {
+		a, b := real.ask(t, r.method, r.path, strings.ReplaceAll(r.query, "ROOT", at), r.body), ours.ask(t, r.method, r.path, strings.ReplaceAll(r.query, "ROOT", "/cmp"), r.body)
+		name := r.method + " " + r.path + " " + r.query
+		if a == b {
+			continue
+		}
+		if _, ok := differences[name]; ok {
+			delete(unused, name)
+			continue
+		}
+		t.Errorf("%s:\n\ta NameNode %s\n\tthe gateway %s", name, a, b)
+	}
+	for name, reason := range unused {
+		t.Errorf("%s does not differ any more: %s", name, reason)
+	}
+	t.Logf("%d requests, %d differences", len(requests), len(differences))
+}
+
+// like is a server of WebHDFS.
+type like struct{ base, user string }
+
+// ask returns what is compared of an answer.
+func (l *like) ask(t *testing.T, method, path, query, body string) string {
+	t.Helper()
+	u := l.base + path + "?" + query + "&user.name=" + url.QueryEscape(l.user)
+	r, err := http.NewRequestWithContext(t.Context(), method, u, strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	a, err := http.DefaultClient.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer a.Body.Close()
+	b, _ := io.ReadAll(a.Body)
+	var v any
+	if strings.Contains(query, "op=OPEN") && a.StatusCode == 200 || json.Unmarshal(b, &v) != nil {
+		return fmt.Sprintf("%d %.100q", a.StatusCode, b)
+	}
+	return fmt.Sprintf("%d %s", a.StatusCode, shape(v, ""))
+}
+
+// shape is v with the values that must be equal, and the kinds of others.
+func shape(v any, key string) string {
+	switch v := v.(type) {
+	case map[string]any:
+		var parts []string
+		for _, k := range slices.Sorted(maps.Keys(v)) {
+			parts = append(parts, k+":"+shape(v[k], k))
+		}
+		return "{" + strings.Join(parts, " ") + "}"
+	case []any:
+		var parts []string
+		for _, e := range v {
+			parts = append(parts, shape(e, key))
+		}
+		return "[" + strings.Join(parts, " ") + "]"
+	case string:
+		if slices.Contains([]string{"exception", "javaClassName", "type", "pathSuffix", "algorithm", "bytes", "name", "value", "XAttrNames", "permission"}, key) {
+			return v
+		}
+		return "string"
+	case bool:
+		return fmt.Sprint(v)
+	case float64:
+		if slices.Contains([]string{"length", "fileCount", "directoryCount", "fileAndDirectoryCount", "quota", "spaceQuota", "remainingEntries", "fileLength"}, key) {
+			return fmt.Sprint(v)
+		}
+		return "number"
+	}
+	return fmt.Sprint(v)
+}
+
+type likeRequest struct{ method, path, query, body string }
+
+// likeRequests makes a tree, asks everything about everything in it, and changes it.
+func likeRequests() (all []likeRequest) {
+	add := func(method, path, query, body string) { all = append(all, likeRequest{method, path, query, body}) }
+	add("PUT", "/d/sub", "op=MKDIRS", "")
+	add("PUT", "/d/f", "op=CREATE", strings.Repeat("0123456789", 200))
+	add("PUT", "/d/empty", "op=CREATE", "")
+	for _, path := range []string{"/d", "/d/f", "/d/empty", "/d/sub", "/d/none", "/d/none/none"} {
+		for _, q := range []string{
+			"op=OPEN", "op=open&offset=0&length=5", "op=GETFILESTATUS", "op=LISTSTATUS", "op=LISTSTATUS_BATCH", "op=LISTSTATUS_BATCH&startAfter=empty", "op=GETCONTENTSUMMARY", "op=GETQUOTAUSAGE",
+			"op=GETFILECHECKSUM", "op=GETFILEBLOCKLOCATIONS", "op=GETXATTRS&encoding=base64", "op=LISTXATTRS", "op=CHECKACCESS&fsaction=r--", "op=CHECKACCESS&fsaction=rwx",
+		} {
+			add("GET", path, q, "")
+		}
+		for _, q := range []string{
+			"op=SETREPLICATION&replication=1", "op=SETTIMES&modificationtime=1000000000000", "op=SETTIMES", "op=SETPERMISSION&permission=700", "op=SETOWNER",
+			"op=SETXATTR&xattr.name=user.a&xattr.value=0x6162&flag=CREATE", "op=SETXATTR&xattr.name=user.a&xattr.value=0x6163&flag=CREATE", "op=SETXATTR&xattr.name=user.b&xattr.value=0x61&flag=REPLACE",
+		} {
+			add("PUT", path, q, "")
+		}
+		for _, q := range []string{"op=GETXATTRS&encoding=hex&xattr.name=user.a", "op=GETXATTRS&encoding=text", "op=GETXATTRS&encoding=hex&xattr.name=user.none", "op=GETXATTRS&encoding=hex&xattr.name=bad", "op=LISTXATTRS"} {
+			add("GET", path, q, "")
+		}
+		add("PUT", path, "op=REMOVEXATTR&xattr.name=user.a", "")
+		add("PUT", path, "op=REMOVEXATTR&xattr.name=user.a", "")
+	}
+	for _, q := range []string{
+		"op=OPEN&offset=5", "op=OPEN&offset=1995&length=100", "op=OPEN&length=0", "op=OPEN&offset=3000", "op=OPEN&offset=-1", "op=OPEN&offset=x", "op=OPEN&length=x", "op=NOSUCH", "", "op=",
+		"op=GETXATTRS", "op=GETHOMEDIRECTORY", "op=GETTRASHROOT", "op=GETSERVERDEFAULTS", "op=CHECKACCESS&fsaction=abc", "op=CREATE", "op=MKDIRS", "op=DELETE",
+	} {
+		add("GET", "/d/f", q, "")
+	}
+	for _, r := range []likeRequest{
+		{"PUT", "/d/f", "op=CREATE", "x"}, {"PUT", "/d", "op=CREATE", "x"}, {"PUT", "/d", "op=CREATE&overwrite=true", "x"}, {"PUT", "/d/f", "op=CREATE&overwrite=perhaps", "x"},
+		{"PUT", "/d/f", "op=CREATE&permission=999", "x"}, {"PUT", "/d/f/below", "op=CREATE", "x"}, {"PUT", "/d/new/deep", "op=CREATE&permission=600", "x"}, {"GET", "/d/new/deep", "op=GETFILESTATUS", ""},
+		{"PUT", "/d/f", "op=MKDIRS", ""}, {"PUT", "/d/f/below", "op=MKDIRS", ""}, {"PUT", "/d/m/n", "op=MKDIRS&permission=700", ""}, {"GET", "/d/m/n", "op=GETFILESTATUS", ""}, {"PUT", "/d/m", "op=MKDIRS", ""},
+		{"POST", "/d/f", "op=APPEND", "more"}, {"GET", "/d/f", "op=OPEN&offset=1995", ""}, {"POST", "/d/none", "op=APPEND", "more"}, {"POST", "/d", "op=APPEND", "more"},
+		{"PUT", "/d/f", "op=RENAME&destination=ROOT/d/g", ""}, {"PUT", "/d/f", "op=RENAME&destination=ROOT/d/h", ""}, {"PUT", "/d/g", "op=RENAME&destination=ROOT/d/empty", ""},
+		{"PUT", "/d/g", "op=RENAME&destination=ROOT/d/sub", ""}, {"GET", "/d/sub/g", "op=GETFILESTATUS", ""}, {"PUT", "/d/sub/g", "op=RENAME&destination=ROOT/none/g", ""},
+		{"PUT", "/d", "op=RENAME&destination=ROOT/d/sub/x", ""}, {"PUT", "/d/sub", "op=RENAME&destination=ROOT/d/sub", ""}, {"PUT", "/d/sub/g", "op=RENAME&destination=ROOT/d/sub/g", ""},
+		{"PUT", "/d/sub/g", "op=RENAME&destination=relative", ""}, {"PUT", "/d/sub/g", "op=RENAME", ""},
+		{"PUT", "/d/sub/g", "op=RENAME&destination=ROOT/d/empty&renameoptions=NONE", ""}, {"PUT", "/d/sub/g", "op=RENAME&destination=ROOT/d/empty&renameoptions=OVERWRITE", ""},
+		{"PUT", "/d/none", "op=RENAME&destination=ROOT/d/x&renameoptions=OVERWRITE", ""}, {"PUT", "/d/empty", "op=RENAME&destination=ROOT/none/x&renameoptions=NONE", ""},
+		{"PUT", "/d/empty", "op=RENAME&destination=ROOT/d/sub&renameoptions=OVERWRITE", ""}, {"PUT", "/d/m", "op=RENAME&destination=ROOT/d/sub&renameoptions=OVERWRITE", ""},
+		{"PUT", "/d/new", "op=RENAME&destination=ROOT/d/sub&renameoptions=OVERWRITE", ""}, {"PUT", "/d/empty", "op=RENAME&destination=ROOT/d/empty&renameoptions=OVERWRITE", ""},
+		{"POST", "/d/empty", "op=TRUNCATE&newlength=99999", ""}, {"POST", "/d/empty", "op=TRUNCATE&newlength=2004", ""}, {"POST", "/d/empty", "op=TRUNCATE", ""}, {"POST", "/d", "op=TRUNCATE&newlength=1", ""},
+		{"POST", "/d/none", "op=TRUNCATE&newlength=1", ""}, {"POST", "/d/empty", "op=CONCAT", ""},
+		{"PUT", "/d/empty", "op=SETREPLICATION&replication=0", ""}, {"PUT", "/d/empty", "op=SETPERMISSION&permission=abc", ""}, {"PUT", "/d/empty", "op=SETTIMES&modificationtime=x", ""},
+		{"DELETE", "/d", "op=DELETE", ""}, {"DELETE", "/d/none", "op=DELETE", ""}, {"DELETE", "/d/empty", "op=DELETE", ""}, {"DELETE", "/d", "op=DELETE&recursive=x", ""},
+		{"DELETE", "/d", "op=DELETE&recursive=true", ""}, {"GET", "/d", "op=LISTSTATUS", ""}, {"DELETE", "/d", "op=DELETE&recursive=true", ""}, {"POST", "/d", "op=NOSUCH", ""}, {"DELETE", "/d", "op=NOSUCH", ""}, {"PUT", "/d", "op=NOSUCH", ""},
+	} {
+		add(r.method, r.path, r.query, r.body)
+	}
+	return all
+}
+
+// differences are the requests that the gateway answers in another way, and why.
+var differences = map[string]string{
+	"GET /d/f op=GETXATTRS":                        "a NameNode refuses it without encoding, for which the gateway takes hex",
+	"GET /d/f op=GETFILEBLOCKLOCATIONS":            "a local store has one copy, at this machine",
+	"PUT /d/f op=SETREPLICATION&replication=1":     "a local store has no number of copies to set",
+	"PUT /d/empty op=SETREPLICATION&replication=1": "as above",
+}
