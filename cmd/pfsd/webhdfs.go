@@ -1,11 +1,11 @@
 package main
 
 import (
+	"context"
 	"net"
 
 	"github.com/paddlecloud/pfs/cmd/internal/cliargs"
 	"github.com/paddlecloud/pfs/cmd/internal/cliio"
-	"github.com/paddlecloud/pfs/pfs"
 	"github.com/paddlecloud/pfs/pfs/webhdfs"
 	"go.yaml.in/yaml/v3"
 )
@@ -78,7 +78,10 @@ func (s *service) webhdfsDoor() (door, error) {
 	o := s.opts.webhdfs
 	h, err := webhdfs.New(webhdfs.Config{
 		Auth: s.auth, Open: s.sessions("webhdfs"), Root: o.root, TrustUserName: o.trustUserName, Logger: s.log,
-		Home: func(user string) pfs.Path { return pfs.Path("/pfs").Join(s.opts.current).Join("home").Join(user) },
+		Home: s.home,
+		Refused: func(ctx context.Context, user, remote string, err error) {
+			s.server.AuditLogin(ctx, "webhdfs", user, remote, err)
+		},
 	})
 	if err != nil {
 		return door{}, err

@@ -38,7 +38,9 @@ func (c *call) credentials() (auth.Grant, error) {
 		var g auth.Grant
 		var err error
 		if user, password, ok := c.r.BasicAuth(); ok {
-			g, err = c.cfg.Auth.Authenticate(ctx, user, password, c.r.RemoteAddr)
+			if g, err = c.cfg.Auth.Authenticate(ctx, user, password, c.r.RemoteAddr); err != nil {
+				c.cfg.Refused(ctx, user, c.r.RemoteAddr, err)
+			}
 		} else if token, ok := strings.CutPrefix(header, "Bearer "); ok {
 			g, err = c.cfg.Auth.AuthenticateToken(ctx, token)
 			if err == nil && c.op.name == "GETDELEGATIONTOKEN" { // it would outlast the access token
@@ -59,7 +61,11 @@ func (c *call) credentials() (auth.Grant, error) {
 	if name == "" || !c.cfg.TrustUserName {
 		return auth.Grant{}, exception{unauthenticated, "Authentication required: log in with a user name and a password (HTTP Basic), a bearer token or a delegation token", http.StatusUnauthorized}
 	}
-	return c.trusted(name)
+	g, err := c.trusted(name)
+	if err != nil {
+		c.cfg.Refused(ctx, name, c.r.RemoteAddr, pfs.E(op, "", pfs.Unauthenticated, err))
+	}
+	return g, err
 }
 
 // trusted returns the account of a user who is believed. Administrators are not, because everybody could be one.

@@ -299,3 +299,25 @@ func TestDelegationToken(t *testing.T) {
 		t.Errorf("files of canceled tokens are left: %v", files)
 	}
 }
+
+// TestAudit holds that changes and refused passwords leave audit lines, and what was read leaves none.
+func TestAudit(t *testing.T) {
+	g := newGate(t, memfs.New(memfs.Options{}))
+	g.put(t, "/f", "x")
+	g.must(t, "GET", "/f", "op=OPEN", "")
+	g.must(t, "PUT", "/f", "op=RENAME&destination=/g", "")
+	r, _ := http.NewRequestWithContext(t.Context(), "GET", g.url+"/?op=LISTSTATUS", nil)
+	r.SetBasicAuth(alice, "wrong")
+	if status, answer := g.send(t, r); status != 401 {
+		t.Errorf("a wrong password: %d %s", status, answer)
+	}
+	log := g.Log()
+	for _, want := range []string{"method=create", "method=rename", "protocol=webhdfs", "path=" + home + "/f", "method=login result=\"not logged in\""} {
+		if !strings.Contains(log, want) {
+			t.Errorf("no %s in the log:\n%s", want, log)
+		}
+	}
+	if strings.Contains(log, "method=open") {
+		t.Errorf("reading leaves an audit line:\n%s", log)
+	}
+}

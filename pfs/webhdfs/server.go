@@ -70,6 +70,9 @@ type Config struct {
 	// TrustUserName believes the parameter user.name, except if it names an administrator.
 	TrustUserName bool
 
+	// Refused is told of passwords and names that were refused. Default: nobody is.
+	Refused func(ctx context.Context, user, remote string, err error)
+
 	Logger *slog.Logger // default: discard
 }
 
@@ -84,6 +87,9 @@ type Server struct {
 func New(cfg Config) (*Server, error) {
 	if cfg.Logger == nil {
 		cfg.Logger = slog.New(slog.DiscardHandler)
+	}
+	if cfg.Refused == nil {
+		cfg.Refused = func(context.Context, string, string, error) {}
 	}
 	if cfg.Root != "" {
 		if err := CheckRoot(cfg.Root); err != nil {

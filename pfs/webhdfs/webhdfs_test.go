@@ -2,6 +2,7 @@ package webhdfs_test
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -41,6 +42,9 @@ func newGate(t testing.TB, store pfs.FileSystem) *gate {
 func serve(t testing.TB, s *gatewaytest.Service, cfg webhdfs.Config) *gate {
 	t.Helper()
 	cfg.Auth, cfg.Open, cfg.Home = s.Auth, s.Open("webhdfs"), gatewaytest.Home
+	cfg.Refused = func(ctx context.Context, user, remote string, err error) {
+		s.Server.AuditLogin(ctx, "webhdfs", user, remote, err)
+	}
 	h, err := webhdfs.New(cfg)
 	if err != nil {
 		t.Fatal(err)
