@@ -49,7 +49,7 @@ func python(t *testing.T, env []string, python string, args ...string) {
 }
 
 // TestLoader runs the tests of the parts that need Python 3.10 and the extras, on files that the Go
-// writer made just before.
+// writer made just before, and some of them once more without the extension.
 func TestLoader(t *testing.T) {
 	open(t, ".", "../recordio/testdata/golden", "../docs")
 	dir := t.TempDir()

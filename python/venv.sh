@@ -17,16 +17,21 @@ if [ ! -e "$dir/complete" ]; then
   "$dir/bin/python" -m pip install --quiet --disable-pip-version-check -r "$list" >&2
   touch "$dir/complete"
 fi
-exec 8<"$here/recordio"
-flock 8
-extension=$here/recordio/native.abi3.so
-if [ "$here/recordio/native.c" -nt "$extension" ] || [ "$here/setup.py" -nt "$extension" ]; then
-  if [ "${CI:-}" = true ] && ! command -v cc >/dev/null; then
-    apt-get install -y -qq --no-install-recommends gcc libc6-dev >&2
+if [ "${1:-test}" != test ]; then
+  "$here/venv.sh" test >/dev/null # builds the extension
+else
+  exec 8<"$here/recordio"
+  flock 8
+  extension=$here/recordio/native.abi3.so
+  if [ "$here/recordio/native.c" -nt "$extension" ] || [ "$here/setup.py" -nt "$extension" ]; then
+    header=$("$dir/bin/python" -c 'import sysconfig; print(sysconfig.get_path("include"))')/Python.h
+    if [ "${CI:-}" = true ] && { ! command -v cc >/dev/null || [ ! -e "$header" ]; }; then
+      apt-get install -y -qq --no-install-recommends gcc libc6-dev python3-dev >&2
+    fi
+    out=$(mktemp -d)
+    trap 'rm -rf "$out"' EXIT
+    (cd "$here" && "$dir/bin/python" setup.py --quiet build_ext --build-lib "$out" --build-temp "$out" >&2)
+    [ ! -e "$out/recordio/native.abi3.so" ] || mv "$out/recordio/native.abi3.so" "$extension"
   fi
-  out=$(mktemp -d)
-  trap 'rm -rf "$out"' EXIT
-  (cd "$here" && "$dir/bin/python" setup.py --quiet build_ext --build-lib "$out" --build-temp "$out" >&2)
-  [ ! -e "$out/recordio/native.abi3.so" ] || mv "$out/recordio/native.abi3.so" "$extension"
 fi
 echo "$dir/bin/python"

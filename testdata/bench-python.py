@@ -39,6 +39,8 @@ def make(paddlectl):
         command = [paddlectl, "dataset", "convert", shards, "--output-path", DIR + "/" + args[0], "--name-prefix=t", *args[1:-1]]
         subprocess.run(command + [DIR + "/" + args[-1]], check=True, capture_output=True)
     packed = [msgpack.packb(s) for s in each]
+    with open(DIR + "/bytes", "w") as f:
+        f.write(str(sum(map(len, packed))))
     for name, options in ARRAY_RECORDS.items():
         writer = ArrayRecordWriter("%s/%s.array" % (DIR, name), options)
         for record in packed:
@@ -194,8 +196,28 @@ ROWS = {
     "DataLoader, shuffled: ArrayRecord (groups of 1)": lambda: loaded(ArrayRecords("snappy-1"), shuffle=True),
 }
 
+IMPORTS = {
+    "import: recordio": "import recordio",
+    "import: recordio with Dataset and stream, which import numpy": "import recordio; recordio.Dataset, recordio.stream",
+}
+
+# The goals of rows: a number of GB/s, of records a second, of seconds, or of times the rate of another row.
+GOALS = {
+    "in order, decoded: recordio (snappy, the default of convert)": (1.1, "in order, decoded: ArrayRecord (groups of 1024, snappy, batches)"),
+    "in order, decoded: recordio (no compression)": (1.1, "in order, decoded: ArrayRecord (groups of 1024, no compression, batches)"),
+    "in order, bytes: recordio (snappy)": (0.5, "GB/s"),
+    "in order, bytes: recordio (no compression)": (1.5, "GB/s"),
+    "in order, arrays of 256 float32: recordio": (300, "k"),
+    "random batches, bytes: recordio (snappy)": (1.0, "random batches, bytes: ArrayRecord (groups of 1, snappy)"),
+    "import: recordio": (100, "ms"),
+}
+
 
 def measure(name):
+    if name in IMPORTS:
+        code = "import time; start = time.perf_counter(); %s; print(time.perf_counter() - start)" % IMPORTS[name]
+        print(subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout)
+        return
     import msgpack  # noqa: F401 (imports are not part of the time)
 
     import recordio
@@ -219,9 +241,38 @@ def measure(name):
     print(seconds)
 
 
+def figure(name, seconds, size):
+    """Returns a number and its unit."""
+    if name in IMPORTS:
+        return seconds * 1000, "ms"
+    if "bytes: recordio" in name and "in order" in name:
+        return size / seconds / 1e9, "GB/s"
+    return RECORDS / seconds / 1000, "k"
+
+
+def goal(name, medians, size):
+    """Returns the goal of a row, and what the median is in relation to it, as text."""
+    if name not in GOALS or name not in medians:
+        return "", ""
+    least, of = GOALS[name]
+    value, unit = figure(name, medians[name], size)
+    if unit == of:
+        return "%s %g %s" % ("<" if unit == "ms" else ">=", least, unit), reached(value < least if unit == "ms" else value >= least)
+    if of not in medians:
+        return ">= %gx" % least, "the other row was not measured"
+    times = medians[of] / medians[name]
+    return ">= %gx %s" % (least, of.split(": ")[1].split(" (")[0]), "%s: %.2fx" % (reached(times >= least), times)
+
+
+def reached(yes):
+    return "reached" if yes else "MISSED"
+
+
 def main():
     make(sys.argv[2])
-    names = [n for n in ROWS if re.search(ONLY, n)]
+    with open(DIR + "/bytes") as f:
+        size = int(f.read())
+    names = [n for n in [*ROWS, *IMPORTS] if re.search(ONLY, n)]
     seconds = {n: [] for n in names}
     for _ in range(RUNS):
         for n in names:
@@ -230,10 +281,14 @@ def main():
                 print("%s: %s" % (n, run.stderr.strip()[-500:]), file=sys.stderr)
             else:
                 seconds[n].append(float(run.stdout.split()[-1]))
-    print("| %d records of about 1 KB | records a second, median of %d | from | to |\n|---|---|---|---|" % (RECORDS, RUNS))
+    medians = {n: statistics.median(each) for n, each in seconds.items() if each}
+    print("k: thousands of records a second, %d records of about 1 KB, median of %d\n" % (RECORDS, RUNS))
+    print("| row | median | from | to | goal | |\n|---|---|---|---|---|---|")
     for n, each in seconds.items():
-        rates = ["%dk" % (RECORDS / s / 1000) for s in (statistics.median(each), max(each), min(each))] if each else ["failed"] * 3
-        print("| %s | %s |" % (n, " | ".join(rates)))
+        cells = ["failed"] * 3
+        if each:
+            cells = ["%.*f %s" % (2 if unit == "GB/s" else 0, v, unit) for v, unit in (figure(n, t, size) for t in (medians[n], max(each), min(each)))]
+        print("| %s |" % " | ".join([n, *cells, *goal(n, medians, size)]))
     sys.exit(any(len(each) < RUNS for each in seconds.values()))
 
 

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Measure the Python package beside ArrayRecord, tfrecord, webdataset and MosaicML Streaming, with the
 # datasets that bin/paddlectl makes (make build). Print a table in Markdown.
-#   RUNS=3          processes per row; the table has the medians
+# Beside each figure is the goal for it, if there is one. Run it on an idle machine.
+#   RUNS=3          processes per row, all rows in turn; the table has the medians
 #   RECORDS=100000  of about 1 KB
 #   ONLY=           a regular expression: only rows whose name matches
 set -euo pipefail
@@ -9,4 +10,4 @@ cd "$(dirname "$0")/.."
 python=$(python/venv.sh bench)
 tmp=$(mktemp -d "${TMPDIR:-/tmp}/bench-python.XXXXXX")
 trap 'rm -rf "$tmp"' EXIT
-PYTHONPATH=$PWD/python PYTHONDONTWRITEBYTECODE=1 "$python" -W ignore testdata/bench-python.py "$tmp" "${PADDLECTL:-bin/paddlectl}"
+PYTHONPATH=$PWD/python PYTHONPYCACHEPREFIX=$tmp/bytecode "$python" -W ignore testdata/bench-python.py "$tmp" "${PADDLECTL:-bin/paddlectl}"
