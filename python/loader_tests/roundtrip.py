@@ -161,6 +161,8 @@ def check(directory: Path) -> None:
         parquet, ipc = (row("", directory, name % i, others or values) for name in ("a%02d", "i%02d"))
         if parquet != ipc:
             sys.exit("Arrow %s: %s from Parquet, %s from Arrow IPC" % (kind, parquet, ipc))
+        for name in ("a%02d", "i%02d"):
+            check_arrow(directory, name % i, kind, values)
         rows.append("| Parquet, Arrow IPC `%s` %s" % (kind, parquet[3:]))
     for i, (title, _, values, others) in enumerate(AVRO):
         rows.append(row("Avro `%s`" % title, directory, "o%02d" % i, others or values))
@@ -171,6 +173,17 @@ def check(directory: Path) -> None:
         zone = " in %s" % column[0].tzinfo if getattr(column[0], "tzinfo", None) else ""
         rows.append(row("pickled `datetime.%s`%s" % (type(column[0]).__name__, zone), directory, "p%02d" % i, column))
     print("\n".join(rows))
+
+
+def check_arrow(directory: Path, name: str, kind: pa.DataType, values: list[Any]) -> None:
+    """Compares the Arrow table of a dataset with the one that it was made of. Integers of all widths are 64 bits wide."""
+    want = pa.array(values, pa.int64() if pa.types.is_integer(kind) else kind)
+    for payload in ("msgpack", "pickle", "json"):
+        data = directory / payload / name
+        if not (data / "refused").exists():
+            got = recordio.Dataset(data).to_arrow().column("v")
+            if got.type != want.type or got.to_pylist() != want.to_pylist():
+                sys.exit("%s as %s: the Arrow table has %s: %s" % (want, payload, got.type, got))
 
 
 def row(title: str, directory: Path, name: str, want: list[Any]) -> str:
