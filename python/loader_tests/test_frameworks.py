@@ -46,7 +46,7 @@ class WithExamples(InDirectory):
     def run_program(self, path: Path, *args: str) -> None:
         environ = {**os.environ, "PYTHONPATH": str(PAGE.parents[1] / "python")}
         command = [sys.executable, "-W", "ignore", str(path), *args]
-        out = subprocess.run(command, cwd=self.dir, env=environ, capture_output=True, text=True, timeout=500)
+        out = subprocess.run(command, cwd=self.dir, env=environ, capture_output=True, text=True, timeout=1500)
         self.assertEqual((out.returncode, out.stdout.strip()), (0, "1000"), "%s: %s" % (path.name, out.stderr))
 
 
