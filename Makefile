@@ -16,6 +16,7 @@
 # make bench-fair   the effect of one user at full load on another
 # make bench-data   records and conversion, compared with PaddlePaddle/recordio if RECORDIO_REFERENCE names a clone
 # make bench-stores   a real HDFS and CephFS, compared with the libraries, Hadoop's client and rclone
+# make bench-gateways   SFTP, compared with OpenSSH's own server
 # make bench-python   the Python package, compared with ArrayRecord, tfrecord, webdataset and MosaicML Streaming
 # make bench-mount   the mount, compared with the native file system, rclone mount and ceph-fuse
 # make faults  200 random cuts, flips and kills; results for docs/faults.md
@@ -31,7 +32,7 @@ LDFLAGS := -X main.version=$(VERSION)
 TAGS ?= $(shell [ -e /usr/include/cephfs/libcephfs.h ] && [ -e /usr/include/rados/librados.h ] && echo ceph)
 FLAGS = -tags=$(TAGS)
 
-.PHONY: build image python demo test test-all compile install-and-build bench bench-fair bench-data bench-stores bench-mount bench-python faults faults-slow soak fuzz lint cross testbed-install testbed-up testbed-down
+.PHONY: build image python demo test test-all compile install-and-build bench bench-fair bench-data bench-stores bench-mount bench-python bench-gateways faults faults-slow soak fuzz lint cross testbed-install testbed-up testbed-down
 .NOTPARALLEL:
 # paddlectl has no CephFS built in: it runs where libcephfs is missing, and starts in half the time.
 build:
@@ -111,6 +112,9 @@ bench-stores: build
 
 bench-mount: build
 	TAGS=$(TAGS) testdata/bench-mount.sh
+
+bench-gateways: build
+	testdata/bench-gateways.sh
 
 bench-python: build
 	testdata/bench-python.sh

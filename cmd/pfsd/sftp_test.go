@@ -7,16 +7,13 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/paddlecloud/pfs/internal/testbed"
 )
 
 // TestServeSFTP copies a file with OpenSSH to a service that its configuration file describes.
 func TestServeSFTP(t *testing.T) {
-	if _, err := exec.LookPath("sftp"); err != nil {
-		if os.Getenv("CI") != "" {
-			t.Fatal(err)
-		}
-		t.Skip(err)
-	}
+	testbed.SSH(t)
 	dir := t.TempDir()
 	config := writeConfig(t, dir, "sftp:\n  listen: 127.0.0.1:0\n  aliases:\n    /mnt/old: /pfs/local/home/{user}/new\n")
 	r := start(t, filepath.Join(dir, "data"), "--config", config)

@@ -378,8 +378,11 @@ func (x *session) setFileStat(ctx context.Context, p *parser) error {
 
 // setUpload sets the attributes with which an upload is published.
 func (x *session) setUpload(_ context.Context, up *upload, a attributes) error {
-	if a.flags&attrOwner != 0 || a.flags&attrSize != 0 && a.size != up.length() {
-		return pfs.Errorf("sftpd.setstat", up.name, pfs.Unsupported, "an upload has no owner, and its size is that of its bytes: close the file first")
+	if a.flags&attrOwner != 0 { // programs that copy attributes expect this refusal
+		return pfs.Errorf("sftpd.setstat", up.name, pfs.Permission, "an upload has no owner yet: close the file first")
+	}
+	if a.flags&attrSize != 0 && a.size != up.length() {
+		return pfs.Errorf("sftpd.setstat", up.name, pfs.Unsupported, "the size of an upload is that of its bytes: close the file first")
 	}
 	up.set(a)
 	return nil

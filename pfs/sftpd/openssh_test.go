@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/paddlecloud/pfs/internal/gateway/gatewaytest"
+	"github.com/paddlecloud/pfs/internal/testbed"
 	"github.com/paddlecloud/pfs/pfs"
 	"github.com/paddlecloud/pfs/pfs/auth"
 	"github.com/paddlecloud/pfs/pfs/localfs"
@@ -35,12 +36,7 @@ type world struct {
 
 func newWorld(t testing.TB) *world {
 	t.Helper()
-	if _, err := exec.LookPath("sftp"); err != nil {
-		if os.Getenv("CI") != "" {
-			t.Fatal(err)
-		}
-		t.Skip(err)
-	}
+	testbed.SSH(t)
 	store := t.TempDir()
 	fsys, err := localfs.New(store, localfs.Options{})
 	if err != nil {

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # The real stores that tests run against, hdfs.sh and ceph.sh, a Kubernetes, k8s.sh, programs that check mounts,
-# posix.sh, and a browser, chromium.sh.
+# posix.sh, a browser, chromium.sh, and the clients of SSH, ssh.sh.
 #
 #   testbed.sh install           install what is missing, as root on Debian; elsewhere use what exists
 #   testbed.sh up                start an HDFS and a CephFS, and print a configuration for pfsd
@@ -20,6 +20,7 @@ install() {
   "$HERE/ceph.sh" install || true
   "$HERE/posix.sh" install || true
   "$HERE/chromium.sh" install || true
+  "$HERE/ssh.sh" install || true
   clients || true
   "$HERE/k8s.sh" install || true
 }
@@ -96,6 +97,7 @@ hdfs-secure|HDFS, Kerberos
 cephfs|CephFS
 posix|programs on a mount
 chromium|Chromium
+ssh|clients of SSH
 kubernetes|Kubernetes
 PARTS
   return $all
