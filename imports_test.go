@@ -36,6 +36,7 @@ var allowed = map[string][]string{
 	"pfs/aferofs": {"pfs", "pfs/digest", "pfs/internal/posix", "pfs/internal/rules"},
 	"pfs/cephfs":  {"pfs", "pfs/digest", "pfs/retry", "pfs/internal/keylock", "pfs/internal/posix", "pfs/internal/rules", "internal/unixmode"},
 	"pfs/hdfsfs":  {"pfs", "pfs/digest", "pfs/retry", "pfs/internal/rules"},
+	"pfs/sftpfs":  {"pfs", "pfs/digest", "pfs/internal/rules"},
 
 	// Decorators, and the tree that users see, which is built from them.
 	"pfs/rofs":      {"pfs"},
@@ -94,7 +95,7 @@ var allowed = map[string][]string{
 
 	// Only cmd reads flags and configuration, and only the list of stores imports
 	// stores; paddlectl's own local side is one.
-	"cmd/internal/backends":           {"pfs", "cmd/internal/cliargs", "pfs/cephfs", "pfs/hdfsfs", "pfs/localfs", "pfs/memfs"},
+	"cmd/internal/backends":           {"pfs", "cmd/internal/cliargs", "pfs/cephfs", "pfs/hdfsfs", "pfs/localfs", "pfs/memfs", "pfs/sftpfs"},
 	"cmd/internal/cliargs":            {},
 	"cmd/internal/cliio":              {"pfs", "pfs/transfer", "cmd/internal/cliargs"},
 	"cmd/internal/strictyaml":         {"pfs", "cmd/internal/cliargs"},
@@ -128,6 +129,7 @@ var modules = map[string][]string{
 	"google.golang.org/protobuf":       {"pfs/hdfsfs", "recordio/convert"},
 	"github.com/hanwen/go-fuse/v2":     {"fuse"},
 	"github.com/spf13/afero":           {"pfs/aferofs"},
+	"github.com/pkg/sftp":              {"pfs/sftpfs"},
 	"golang.org/x/sys":                 {"cmd/internal/mounting", "fuse", "internal/job/launch", "internal/job/local", "pfs/auth", "pfs/cachefs", "pfs/localfs"},
 	"github.com/zeebo/blake3":          {"pfs/digest"},
 	"github.com/zeebo/xxh3":            {"pfs/dataset", "pfs/digest", "pfs/wire"},
@@ -137,7 +139,7 @@ var modules = map[string][]string{
 	"github.com/bmatcuk/doublestar/v4": {"pfs/transfer"},
 
 	"github.com/golang-jwt/jwt/v5":        {"pfs/auth"},
-	"golang.org/x/crypto":                 {"pfs/auth", "pfs/sftpd"},
+	"golang.org/x/crypto":                 {"internal/testbed", "pfs/auth", "pfs/sftpd", "pfs/sftpfs"},
 	"github.com/vmihailenco/msgpack/v5":   {"pfs/wire"},
 	"github.com/prometheus/client_golang": {"pfs/server", "cmd/pfs-agent"},
 

@@ -14,7 +14,7 @@ import (
 )
 
 // defaultPorts are the ports of stores whose hosts have none.
-var defaultPorts = map[string][]string{"hdfs": {"8020"}, "cephfs": {"3300", "6789"}}
+var defaultPorts = map[string][]string{"hdfs": {"8020"}, "cephfs": {"3300", "6789"}, "sftp": {"22"}}
 
 // shown is a directory of a store that appears in the tree.
 type shown struct {

@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/paddlecloud/pfs/cmd/internal/cliio"
+	"github.com/paddlecloud/pfs/internal/testbed"
 	"github.com/paddlecloud/pfs/pfs"
 	"github.com/paddlecloud/pfs/pfs/memfs"
 	"github.com/paddlecloud/pfs/pfs/pfstest"
@@ -161,4 +162,19 @@ func freeAddress(t *testing.T) string {
 	}
 	defer l.Close()
 	return l.Addr().String()
+}
+
+// TestCheckSFTPHost checks a store on a real SSH server, and a host key that is not the known one.
+func TestCheckSFTPHost(t *testing.T) {
+	host := testbed.NewSSHServer(t)
+	check := func(known string) result {
+		dc := "dc=sftp://" + host.Address + t.TempDir() + "?user=" + host.User + "&key=" + host.Key + "&known-hosts=" + known
+		return run(t, "", "check", "--data", dataFor(t), "--datacenter", dc)
+	}
+	if got := check(host.KnownHosts); got.code != 0 || !strings.Contains(got.stdout, "wrote, read back and removed") {
+		t.Errorf("code %d\n%s%s", got.code, got.stdout, got.stderr)
+	}
+	if got := check(testbed.NewSSHServer(t).KnownHosts); got.code == 0 || !strings.Contains(got.stdout+got.stderr, "known_hosts") {
+		t.Errorf("another host key: code %d\n%s%s", got.code, got.stdout, got.stderr)
+	}
 }

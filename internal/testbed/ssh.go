@@ -1,9 +1,141 @@
 package testbed
 
-import "testing"
+import (
+	"bytes"
+	"crypto/ed25519"
+	"encoding/pem"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"os/user"
+	"path/filepath"
+	"testing"
+	"time"
 
-// SSH makes sure that the clients of SSH (ssh, scp, sftp, ssh-keygen, sshfs) are in the PATH.
+	"golang.org/x/crypto/ssh"
+)
+
+// SSH makes sure that the clients of OpenSSH, and sshfs, are in the PATH.
 func SSH(t testing.TB) {
 	t.Helper()
-	up(t, "ssh", script(t, "ssh.sh"), nil, "up")
+	openSSH(t)
+}
+
+func openSSH(t testing.TB) map[string]string {
+	t.Helper()
+	return up(t, "ssh", script(t, "ssh.sh"), nil, "up")
+}
+
+// SSHServer is a real sshd on loopback, into which the user of the test may log in with a key.
+type SSHServer struct {
+	Address    string // host:port
+	User       string
+	Key        string // file of the private key
+	KnownHosts string // file of the host key
+
+	t      testing.TB
+	config string
+	sshd   string
+	cmd    *exec.Cmd
+}
+
+// NewSSHServer starts an sshd, which ends with the test.
+func NewSSHServer(t testing.TB) *SSHServer {
+	t.Helper()
+	v := openSSH(t)
+	dir := t.TempDir()
+	me, err := user.Current()
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	s := &SSHServer{Address: l.Addr().String(), User: me.Username, t: t, sshd: v["SSHD"], config: filepath.Join(dir, "sshd_config"),
+		Key: filepath.Join(dir, "id"), KnownHosts: filepath.Join(dir, "known_hosts")}
+	authorized, host := filepath.Join(dir, "authorized_keys"), filepath.Join(dir, "host")
+	write(t, authorized, ssh.MarshalAuthorizedKey(newKey(t, s.Key)))
+	write(t, s.KnownHosts, fmt.Appendf(nil, "[127.0.0.1]:%s %s", port(s.Address), ssh.MarshalAuthorizedKey(newKey(t, host))))
+	write(t, s.config, fmt.Appendf(nil, `Port %s
+ListenAddress 127.0.0.1
+HostKey %s
+AuthorizedKeysFile %s
+PasswordAuthentication no
+StrictModes no
+UsePAM no
+PermitRootLogin yes
+PidFile none
+MaxStartups 1000
+MaxSessions 100
+Subsystem sftp internal-sftp
+`, port(s.Address), host, authorized))
+	l.Close()
+	s.Start()
+	t.Cleanup(s.Kill)
+	return s
+}
+
+// Start starts the server after Kill, at the same address.
+func (s *SSHServer) Start() {
+	s.t.Helper()
+	var out bytes.Buffer
+	s.cmd = exec.Command(s.sshd, "-D", "-e", "-f", s.config)
+	s.cmd.Stderr = &out
+	if err := s.cmd.Start(); err != nil {
+		s.t.Fatal(err)
+	}
+	for end := time.Now().Add(time.Minute); ; time.Sleep(10 * time.Millisecond) {
+		c, err := net.Dial("tcp", s.Address)
+		if err == nil {
+			c.Close()
+			return
+		}
+		if time.Now().After(end) {
+			s.Kill()
+			s.t.Fatalf("sshd does not start: %s", &out)
+		}
+	}
+}
+
+// Kill kills the server. Its connections live on in processes of their own.
+func (s *SSHServer) Kill() {
+	if s.cmd != nil {
+		s.cmd.Process.Kill()
+		s.cmd.Wait()
+		s.cmd = nil
+	}
+}
+
+// newKey writes a private key to the file name, and returns the public one.
+func newKey(t testing.TB, name string) ssh.PublicKey {
+	t.Helper()
+	public, private, err := ed25519.GenerateKey(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	block, err := ssh.MarshalPrivateKey(private, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	write(t, name, pem.EncodeToMemory(block))
+	key, err := ssh.NewPublicKey(public)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return key
+}
+
+func write(t testing.TB, name string, text []byte) {
+	t.Helper()
+	if err := os.WriteFile(name, text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func port(address string) string {
+	_, port, _ := net.SplitHostPort(address)
+	return port
 }

@@ -72,6 +72,9 @@ const (
 	// SetAttr changes the size.
 	NoRandomWrite
 
+	// NoHandleTime: Handle.SetAttr of AttrModTime answers Unsupported.
+	NoHandleTime
+
 	// NoFileID: Info.ID is 0.
 	NoFileID
 

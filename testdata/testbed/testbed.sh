@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # The real stores that tests run against, hdfs.sh and ceph.sh, a Kubernetes, k8s.sh, programs that check mounts,
-# posix.sh, a browser, chromium.sh, and the clients of SSH, ssh.sh.
+# posix.sh, a browser, chromium.sh, and OpenSSH, ssh.sh.
 #
 #   testbed.sh install           install what is missing, as root on Debian; elsewhere use what exists
 #   testbed.sh up                start an HDFS and a CephFS, and print a configuration for pfsd
@@ -97,7 +97,7 @@ hdfs-secure|HDFS, Kerberos
 cephfs|CephFS
 posix|programs on a mount
 chromium|Chromium
-ssh|clients of SSH
+ssh|OpenSSH
 kubernetes|Kubernetes
 PARTS
   return $all

@@ -8,6 +8,7 @@ import (
 
 	"github.com/paddlecloud/pfs/pfs/cephfs"
 	"github.com/paddlecloud/pfs/pfs/hdfsfs"
+	"github.com/paddlecloud/pfs/pfs/sftpfs"
 )
 
 // monitorPorts are the default ports of a monitor.
@@ -27,6 +28,10 @@ func Addresses(s Spec) []string {
 		return r.nameNodes()
 	case "cephfs":
 		return r.monitors()
+	case "sftp":
+		if o, err := sftpfs.ParseURL(r.url); err == nil {
+			return []string{o.Address}
+		}
 	}
 	return nil
 }

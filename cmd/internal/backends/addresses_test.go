@@ -44,6 +44,8 @@ func TestAddresses(t *testing.T) {
 		{"cephfs:///fs", map[string]string{"conf": "new.conf"}, []string{"10.0.0.1:3300", "10.0.0.1:6789", "[fd00::1]:3300"}},
 		{"cephfs:///fs?conf=new.conf", nil, []string{"10.0.0.1:3300", "10.0.0.1:6789", "[fd00::1]:3300"}},
 		{"cephfs:///fs", map[string]string{"conf": "none.conf"}, nil},
+		{"sftp://h/d", nil, []string{"h:22"}},
+		{"sftp://[::1]:2222/d", nil, []string{"[::1]:2222"}},
 		{"file:///srv", nil, nil},
 		{"mem:", nil, nil},
 	} {

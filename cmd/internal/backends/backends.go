@@ -32,10 +32,11 @@ var backends = map[string]backend{
 	"mem":    {memForm, nil, prepareMem},
 	"hdfs":   {hdfsForm, hdfsOptions, prepareHDFS},
 	"cephfs": {cephForm, cephOptions, prepareCeph},
+	"sftp":   {sftpForm, sftpOptions, prepareSFTP},
 }
 
 // Forms lists the URLs for help texts.
-const Forms = fileForm + ", " + hdfsForm + ", " + cephForm + ", " + memForm
+const Forms = fileForm + ", " + hdfsForm + ", " + cephForm + ", " + sftpForm + ", " + memForm
 
 // Spec identifies a store and its options. It contains no secrets: options name the files that hold
 // them.

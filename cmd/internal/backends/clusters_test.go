@@ -57,6 +57,13 @@ func TestCheckClusters(t *testing.T) {
 		{"cephfs://mon1/fs", o{"user": "pfs", "keyring": "/k", "conf": "/c", "timeout": "5s"}, ""},
 		{"cephfs://mon1/fs?user=pfs&keyring=/k", nil, ""},
 		{"cephfs:///fs", nil, ""},
+		{"sftp://tunnel/srv?user=pfs&key=/k&known-hosts=/h", nil, ""},
+		{"sftp://[::1]:2222/", o{"user": "pfs", "password-file": "p", "known-hosts": "h", "timeout": "5s"}, ""},
+		{"sftp://tunnel/srv", o{"user": "pfs", "known-hosts": "h"}, "\"key\""},
+		{"sftp://tunnel/srv", o{"key": "k", "known-hosts": "h"}, "\"user\""},
+		{"sftp://tunnel/srv", o{"key": "k", "user": "pfs"}, "\"known-hosts\""},
+		{"sftp:///srv", o{"user": "pfs", "key": "k", "known-hosts": "h"}, "sftp://HOST"},
+		{"sftp://pfs@tunnel/srv", o{"key": "k", "known-hosts": "h"}, "neither a user nor a password"},
 		{"cephfs://", o{"conf": "/c"}, ""},
 
 		{"hdfs:nn1/root", nil, "hdfs://"},
