@@ -247,11 +247,11 @@ func (j *jobs) converted(t *testing.T) {
 		t.Fatal(err)
 	}
 	start := func(name string, more ...string) (*exec.Cmd, *job.Spec) {
-		c := convert("two", append(more, "--on", j.place.name, "--workers", "3", "--jobname", name)...)
+		c := convert("two", append(more, "--on", j.place.name, "--workers", "2", "--jobname", name)...)
 		if err := c.Start(); err != nil {
 			t.Fatal(err)
 		}
-		j.await(t, "the workers of "+name, func() bool { return len(j.workers(t, name)) == 3 })
+		j.await(t, "the workers of "+name, func() bool { return len(j.workers(t, name)) == 2 })
 		return c, &job.Spec{Name: name}
 	}
 	c, _ := start("conv-1")
@@ -263,7 +263,7 @@ func (j *jobs) converted(t *testing.T) {
 	if err := syscall.Kill(j.workers(t, "conv-2")[0], syscall.SIGKILL); err != nil {
 		t.Error(err)
 	}
-	j.evict(t, spec, 2)
+	j.evict(t, spec, 1)
 	if err := c.Wait(); err != nil {
 		t.Error(err)
 	}

@@ -34,6 +34,7 @@ func NewTool(ctx context.Context, a *app.App, datacenter, name, command string, 
 	}
 	d := newDraft()
 	d.spec.Name, d.trainer.Replicas, d.trainer.Memory = name, workers, 2<<30
+	d.trainer.CPU = 500 // all workers must run at the same time
 	d.spec.MaxAttempts, d.spec.Restart = toolAttempts, job.RestartRank
 	if s.kind == local.Name {
 		d.spec.Entry, err = localTool(a, command)

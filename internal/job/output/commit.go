@@ -1,10 +1,12 @@
 package output
 
 import (
+	"cmp"
 	"context"
 	"encoding/hex"
 	"errors"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/paddlecloud/pfs/internal/sorter"
@@ -18,12 +20,18 @@ import (
 type inventory struct {
 	*sorter.Sorter[File]
 	files, bytes int64
+
+	slots chan struct{} // of the goroutines that list directories
+	mu    sync.Mutex    // for the uploader and the fields above, while directories are listed
 }
+
+// listers is how many directories are listed at a time.
+const listers = 8
 
 // takeInventory compares the files at the store with those that were sent. It removes those that are not here
 // any more, and notes those that must be sent again: it returns their number.
 func (u *uploader) takeInventory(ctx context.Context) (inv *inventory, wrong int, err error) {
-	inv = &inventory{Sorter: sorter.New(func(a, b File) int { return strings.Compare(a.Path, b.Path) })}
+	inv = &inventory{slots: make(chan struct{}, listers), Sorter: sorter.New(func(a, b File) int { return strings.Compare(a.Path, b.Path) })}
 	if _, err = u.takeDir(ctx, u.opts.Dir, inv); err != nil {
 		inv.Close()
 		return nil, 0, err
@@ -52,6 +60,7 @@ func (u *uploader) takeDir(ctx context.Context, dir pfs.Path, inv *inventory) (s
 		if err != nil {
 			return 0, err
 		}
+		inv.mu.Lock()
 		for _, info := range page.Entries {
 			name := dir.Join(info.Name)
 			if dir == u.opts.Dir && reserved(info.Name) {
@@ -62,9 +71,9 @@ func (u *uploader) takeDir(ctx context.Context, dir pfs.Path, inv *inventory) (s
 				dirs = append(dirs, name)
 				continue
 			}
-			known, err := u.take(ctx, name, info, inv)
-			if err != nil {
-				return 0, err
+			var known bool
+			if known, err = u.take(ctx, name, info, inv); err != nil {
+				break
 			}
 			if known {
 				stay++
@@ -72,17 +81,34 @@ func (u *uploader) takeDir(ctx context.Context, dir pfs.Path, inv *inventory) (s
 				extra = append(extra, name)
 			}
 		}
+		inv.mu.Unlock()
+		if err != nil {
+			return 0, err
+		}
 		if page.Next == "" {
 			break
 		}
 		token = page.Next
 	}
-	for _, sub := range dirs {
-		n, err := u.takeDir(ctx, sub, inv)
-		if err != nil {
-			return 0, err
+	left, errs := make([]int, len(dirs)), make([]error, len(dirs))
+	var work sync.WaitGroup
+	for i, sub := range dirs {
+		select {
+		case inv.slots <- struct{}{}:
+			work.Go(func() {
+				defer func() { <-inv.slots }()
+				left[i], errs[i] = u.takeDir(ctx, sub, inv)
+			})
+		default:
+			left[i], errs[i] = u.takeDir(ctx, sub, inv)
 		}
-		if n == 0 {
+	}
+	work.Wait()
+	if err := cmp.Or(errs...); err != nil {
+		return 0, err
+	}
+	for i, sub := range dirs {
+		if left[i] == 0 {
 			extra = append(extra, sub)
 		} else {
 			stay++

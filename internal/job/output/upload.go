@@ -197,6 +197,10 @@ func (u *uploader) run(ctx context.Context) (*job.Uploaded, error) {
 		defer close(u.logs)
 		u.logFailure = u.shipLogs(ctx, ended)
 	})
+	select { // nothing is stable before; and many ranks that start at a time need the processor
+	case <-ended:
+	case <-time.After(min(u.opts.Settle, shortest)):
+	}
 	for {
 		began, files := time.Now(), u.progress.Files
 		done, err := u.try(budgeted(ctx, retry.Default))

@@ -213,7 +213,17 @@ func SizeOf(ctx context.Context, files []File) int64 {
 }
 
 // ReadSmall reads at most the first most bytes of a file.
-func ReadSmall(ctx context.Context, fsys pfs.FileSystem, name pfs.Path, most int64) ([]byte, error) {
+func ReadSmall(ctx context.Context, fsys pfs.FileSystem, name pfs.Path, most int64) (text []byte, err error) {
+	const tries = 10 // of a file that is replaced while it is read
+	for range tries {
+		if text, err = readSmall(ctx, fsys, name, most); !errors.Is(err, pfs.Conflict) {
+			break
+		}
+	}
+	return text, err
+}
+
+func readSmall(ctx context.Context, fsys pfs.FileSystem, name pfs.Path, most int64) ([]byte, error) {
 	f, err := fsys.Open(ctx, name)
 	if err != nil {
 		return nil, err
