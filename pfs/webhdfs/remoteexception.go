@@ -32,6 +32,7 @@ const (
 	spaceQuota      = "org.apache.hadoop.hdfs.protocol.DSQuotaExceededException"
 	countQuota      = "org.apache.hadoop.hdfs.protocol.NSQuotaExceededException"
 	retriable       = "org.apache.hadoop.ipc.RetriableException"
+	noSuchXattr     = "org.apache.hadoop.hdfs.protocol.XAttrNotFoundException"
 	changed         = "java.util.ConcurrentModificationException"
 )
 

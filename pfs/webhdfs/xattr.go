@@ -44,7 +44,7 @@ func getXattrs(ctx context.Context, c *call) (answer, error) {
 	for _, n := range names {
 		value, err := kept.Xattr(ctx, c.path, n)
 		if isKind(err, pfs.NoAttr) {
-			return answer{}, forbidden(ioException, "At least one of the attributes provided was not found.")
+			return answer{}, forbidden(noSuchXattr, "At least one of the attributes provided was not found.")
 		}
 		if err != nil {
 			return answer{}, err
