@@ -33,7 +33,7 @@
 //
 // An open file that implements LocalFile may have its whole content in a file of this machine. Reads
 // then go there, without a call of the store. Where the store's own files are files of this machine (StoreFile), the
-// kernel reads and writes them itself.
+// kernel reads and writes them itself, and keeps no pages of its own.
 //
 // # Files
 //
