@@ -135,7 +135,8 @@ func TestRestarts(t *testing.T) {
 	}
 }
 
-// TestBatches compares batches of random records with one range request a record, at a service 5 ms away.
+// TestBatches compares batches of random records with one range request a record, at a service 5 ms away. The last
+// figures are in docs/python.md.
 func TestBatches(t *testing.T) {
 	open(t, ".")
 	s, near := newService(t)
