@@ -23,7 +23,6 @@ type directory struct {
 	name  pfs.Path
 	page  []pfs.Info
 	token string
-	begun bool
 }
 
 func (x *session) openDir(ctx context.Context, p *parser) error {
@@ -49,7 +48,7 @@ func (x *session) openDir(ctx context.Context, p *parser) error {
 func (d *directory) read(ctx context.Context) error {
 	return d.u.Do(ctx, "list", func(ctx context.Context) error {
 		page, err := d.u.FS().List(ctx, d.name, pfs.ListOptions{Token: d.token, Limit: pageEntries})
-		d.page, d.token, d.begun = page.Entries, page.Next, true
+		d.page, d.token = page.Entries, page.Next
 		return err
 	})
 }
