@@ -16,6 +16,9 @@ import (
 // batchSize is the number of entries in one answer of LISTSTATUS_BATCH, as of a NameNode.
 const batchSize = 1000
 
+// entriesInTurn is the number of entries that are written in one turn of the user: about a millisecond.
+const entriesInTurn = 256
+
 // listStatus carries out LISTSTATUS. It sends the entries page by page, so its memory does not depend on their number.
 // The entries of a directory that fits in one page are sorted, as a NameNode does.
 func listStatus(c *call) (answer, error) {
@@ -46,12 +49,22 @@ func listStatus(c *call) (answer, error) {
 	}
 	text := []byte(`{"FileStatuses":{"FileStatus":[` + "\n")
 	for first := true; ; {
-		for _, e := range page.Entries {
-			if !first {
-				text = append(text, ",\n"...)
+		for some := range slices.Chunk(page.Entries, entriesInTurn) {
+			err := c.session.Do(ctx, "liststatus", func(ctx context.Context) error {
+				return pfs.InTurn(ctx, func() error {
+					for _, e := range some {
+						if !first {
+							text = append(text, ",\n"...)
+						}
+						first = false
+						text = append(text, encode(newFileStatus(e, e.Name))...)
+					}
+					return nil
+				})
+			})
+			if err != nil {
+				return answer{sent: true}, err
 			}
-			first = false
-			text = append(text, encode(newFileStatus(e, e.Name))...)
 		}
 		if page.Next == "" {
 			_ = send(append(text, "\n]}}\n"...)) // the client has left
