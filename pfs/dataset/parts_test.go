@@ -131,7 +131,10 @@ func rowGroups(t *testing.T, n int64) string {
 	var b bytes.Buffer
 	w := file.NewParquetWriter(&b, root)
 	for g := range n {
-		group := w.AppendRowGroup()
+		group, err := w.AppendRowGroupChecked()
+		if err != nil {
+			t.Fatal(err)
+		}
 		column, err := group.NextColumn()
 		if err != nil {
 			t.Fatal(err)

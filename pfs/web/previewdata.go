@@ -93,12 +93,12 @@ func (r *reading) json() (*preview, error) {
 		return q, nil
 	}
 	q := r.text(p[:min(len(p), previewText)])
-	q.Note = err.Error()
+	q.Note = "It is nested deeply, and so shown as it is."
 	return q, nil
 }
 
 // errNotIndented is the error of a JSON text that is shown as it is, because indented it would be too large.
-var errNotIndented = errors.New("It is nested deeply, and so shown as it is.")
+var errNotIndented = errors.New("nested too deeply")
 
 // indented returns JSON with each value on a line of its own.
 func indented(p []byte) ([]byte, error) {
