@@ -140,7 +140,7 @@ func (e *fewNodes) Error() string {
 	if len(e.dropped) == 0 {
 		return fmt.Sprintf("the NameNode offers %d DataNodes for a block that is to have %d replicas", e.have, e.asked)
 	}
-	return fmt.Sprintf("the NameNode offers DataNodes for a block that cannot be reached: %s", strings.Join(e.dropped, ", "))
+	return fmt.Sprintf("the NameNode offers %d DataNodes for a block, of which these cannot be reached: %s", e.have+len(e.dropped), strings.Join(e.dropped, ", "))
 }
 
 // errAvoided says why a DataNode is not asked.
