@@ -10,4 +10,5 @@ cd "$(dirname "$0")/.."
 python=$(python/venv.sh bench)
 tmp=$(mktemp -d "${TMPDIR:-/tmp}/bench-python.XXXXXX")
 trap 'rm -rf "$tmp"' EXIT
-PYTHONPATH=$PWD/python PYTHONPYCACHEPREFIX=$tmp/bytecode "$python" -W ignore testdata/bench-python.py "$tmp" "${PADDLECTL:-bin/paddlectl}"
+# Compiled modules are kept, as in an installation.
+env -u PYTHONDONTWRITEBYTECODE PYTHONPATH="$PWD/python" PYTHONPYCACHEPREFIX="$tmp/bytecode" "$python" -W ignore testdata/bench-python.py "$tmp" "${PADDLECTL:-bin/paddlectl}"
