@@ -82,9 +82,9 @@ func (s *server) Open(cancel <-chan struct{}, in *raw.OpenIn, out *raw.OpenOut) 
 	return raw.OK
 }
 
-// setuidBits returns the setuid bit of mode, and the setgid bit unless it is no permission: what a change of the file
-// by others than root clears. The kernel leaves that to the server, and so needs no request to learn whether there is
-// something to clear.
+// setuidBits returns the bits of mode that a change of the file by a user other than root clears: setuid, and setgid if
+// the group may execute the file. The kernel leaves this to the server, so it does not ask for the bits before each
+// write.
 func setuidBits(mode fs.FileMode) fs.FileMode {
 	drop := fs.ModeSetuid
 	if mode&0o010 != 0 {

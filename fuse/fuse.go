@@ -170,7 +170,7 @@ type StoreFile interface {
 	StoreFile() *os.File
 }
 
-// adopter is a store of such files that goes on with one that another process has opened. It takes f over.
+// adopter is a store of such files that can use a file that another process has opened. Adopt takes ownership of f.
 type adopter interface {
 	Adopt(f *os.File, name pfs.Path, flags pfs.OpenFlags) (pfs.Handle, error)
 }

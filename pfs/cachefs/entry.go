@@ -127,7 +127,7 @@ func (e *entry) finish() error {
 		}
 	}
 	if e.filled && len(e.states) > 1 {
-		// What was read meanwhile is in small pages. The kernel reads the file in large ones the next time.
+		// Reads during the fill left small pages. Without them the kernel reads the file into large pages.
 		dropPages(e.disk.data)
 	}
 	e.whole.Store(true)

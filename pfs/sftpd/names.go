@@ -215,7 +215,7 @@ func (x *session) oneName(name string) {
 	x.reply = binary.BigEndian.AppendUint32(x.reply, 0)
 }
 
-// statVFS answers the size of the store, or what is left of a quota.
+// statVFS answers with the size of the store, or with the rest of a quota.
 func (x *session) statVFS(ctx context.Context, p *parser, open bool) error {
 	var name pfs.Path
 	var err error

@@ -80,8 +80,8 @@ func (x *session) open(ctx context.Context, p *parser) error {
 	return x.newHandle(func() (handle, error) { return x.s.openFile(ctx, x.u, name, flags, mode) })
 }
 
-// openFile opens a file for a client. What it creates or cuts to nothing is an upload; a file that stays is changed
-// in place, and so is one that is read and written at the same time, where the store can.
+// openFile opens a file for a client. A file that is created or truncated is an upload. An existing file that is not
+// truncated is changed in place, and so is a file that is opened for reading and writing, where the store can.
 func (s *Server) openFile(ctx context.Context, u *user, name pfs.Path, flags uint32, mode fs.FileMode) (*file, error) {
 	const op = "sftpd.open"
 	o := &file{u: u, name: name}
