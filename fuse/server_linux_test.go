@@ -93,8 +93,9 @@ func TestUnreachable(t *testing.T) {
 
 // TestListingFails: a listing that fails in the middle is an error and not a short listing.
 func TestListingFails(t *testing.T) {
+	const n = 4*pfs.MaxPage + 500 // more pages than the mount reads ahead
 	below := memfs.New(memfs.Options{})
-	for i := range 2*pfs.MaxPage + 500 {
+	for i := range n {
 		pfstest.WriteFile(t, below, pfs.Path(fmt.Sprintf("/%05d", i)), nil)
 	}
 	fsys, kind := faulty(below)
@@ -109,7 +110,7 @@ func TestListingFails(t *testing.T) {
 		t.Errorf("%d names, error %v; want EIO", len(names), err)
 	}
 	kind.Store(0)
-	if all, err := os.ReadDir(dir); len(all) != 2*pfs.MaxPage+500 || err != nil {
+	if all, err := os.ReadDir(dir); len(all) != n || err != nil {
 		t.Errorf("afterwards: %d entries, %v", len(all), err)
 	}
 }
