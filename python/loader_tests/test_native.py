@@ -158,6 +158,8 @@ def value(r: random.Random, depth: int = 0) -> Any:
         array = np.arange(r.choice([1, 6, 6, 6, 0]), dtype=r.choice(["<f4", "<f4", "<i8", "|u1"]))
         kind = r.choice([array.dtype.str, array.dtype.str, array.dtype.str, "O", "nonsense"])
         shape = r.choice([[array.size], [array.size], [array.size, 1], [-1], [7], [1 << 62, 4], "x"])
+        if depth < 4 and r.random() < 0.1:  # an array where another states its type or shape
+            kind, shape = r.choice([(value(r, depth + 1), shape), (kind, value(r, depth + 1)), (kind, [value(r, depth + 1)])])
         return {b"nd": r.choice([True, True, True, False]), b"type": kind, b"kind": b"", b"shape": shape, b"data": array.tobytes()}
     if kinds == 8:
         return [value(r, depth + 1) for _ in range(r.choice([0, 2, 15, 16]))]
@@ -212,6 +214,22 @@ class MessagePack(unittest.TestCase):
         before = peak()
         self.assertIsNone(native.unpack([claims], None, None))
         self.assertLess(peak() - before, 200 << 20)
+
+    def test_arrays_in_arrays(self) -> None:
+        """An array has a type and a shape, and no array states them, however often that is nested."""
+        begin, middle = b"\x85\xc4\x02nd\xc3\xc4\x04type", b"\xc4\x04kind\xc4\x00\xc4\x05shape"
+        array = begin + b"\xa3<f4" + middle + b"\x91\x01\xc4\x04data\xc4\x04abcd"
+        for record in (
+            begin * 100_000,
+            (begin + b"\xa3<f4" + middle) * 100_000,
+            begin + b"\xa3<f4" + middle + b"\x91" + begin + b"end",
+            begin + array + array[len(begin) + 4 :],
+            array.replace(b"\x91\x01", array),
+            array.replace(b"<f4", b"3i4"),
+            array.replace(b"\xc4\x02nd", b"\xc5\x00\x02nd"),
+        ):
+            self.assertIsNone(native.unpack([array, record], np.ndarray, schema._dtype))
+        self.assertIsNotNone(native.unpack([array], np.ndarray, schema._dtype))
 
     def test_keys_are_shared(self) -> None:
         first, second = native.unpack([msgpack.packb({"some key": 1})] * 2, None, None)  # type: ignore[misc]

@@ -201,7 +201,7 @@ typedef struct {
 } Chunk;
 
 static int reserve(Chunk *c, size_t size) {
-  if (size <= c->room) return 1;
+  if (size <= c->room && c->data != NULL) return 1;
   if (size > MAX_CHUNK) return 0;
   size_t room = size < MAX_CHUNK / 2 && size < 2 * c->room ? 2 * c->room : size;
   byte *data = realloc(c->data, room + SLACK);
@@ -561,7 +561,8 @@ static int expect(Parser *s, const char *bytes, size_t size) {
   return p != NULL && memcmp(p, bytes, size) == 0;
 }
 
-/* Reads dtype and shape of the array whose map begins at s->p, and remembers them with the bytes that state them. */
+/* Reads dtype and shape of the array whose map begins at s->p, and remembers them with the bytes that state them. They
+   are read at a depth at which map makes no array. */
 static int array_head(Parser *s) {
   const byte *start = s->p;
   s->head_size = 0;
@@ -609,10 +610,14 @@ static PyObject *array(Parser *s) {
 
 static int is_text(byte tag) { return (tag >= 0xA0 && tag < 0xC0) || tag == 0xD9; }
 
+/* Reports whether a key with this tag is for Python: a map or a list, or bytes with a length that is longer than usual. */
+static int is_unusual_key(byte tag) { return (tag >= 0x80 && tag < 0xA0) || tag == 0xC5 || tag == 0xC6; }
+
 /* Decodes a map of count items, whose tag is just before s->p if it is one byte. */
 static PyObject *map(Parser *s, uint64_t count, int depth) {
   if (count > (uint64_t)(s->end - s->p) / 2) return NULL;
   if (count == 5 && s->ndarray != Py_None && s->p[-1] == 0x85 && memcmp(s->p, "\xc4\x02nd", 4) == 0) {
+    if (depth >= DEPTH - 1) return NULL; /* also an array in the type or shape of another */
     s->p--;
     return array(s);
   }
@@ -624,7 +629,7 @@ static PyObject *map(Parser *s, uint64_t count, int depth) {
       uint64_t size = tag & 31;
       s->p++;
       if (tag != 0xD9 || take(s, 1, &size)) name = key(s, size);
-    } else if (s->ndarray == Py_None ? tag == 0xC4 : (tag & 0xF0) != 0x80 && (tag & 0xF0) != 0x90) {
+    } else if (tag == 0xC4 || (s->ndarray != Py_None && !is_unusual_key(tag))) {
       /* Without arrays, keys of other types are errors at first. */
       if (s->end - s->p < 4 || memcmp(s->p, "\xc4\x02nd", 4) != 0) name = value(s, depth + 1);
     }

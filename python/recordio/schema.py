@@ -240,8 +240,8 @@ _TIMES: dict[str, Callable[[Type], Convert]] = {"date": _date, "time": _time, "d
 @functools.lru_cache(256)
 def _dtype(text: str) -> np.dtype[Any]:
     dtype = np.dtype(text)
-    if dtype.hasobject:
-        raise ValueError("msgpack: an array of objects")
+    if dtype.hasobject or dtype.subdtype is not None:
+        raise ValueError("msgpack: an array of objects or of arrays")
     return dtype
 
 
