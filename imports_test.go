@@ -28,6 +28,8 @@ var allowed = map[string][]string{
 	"pfs/internal/rules":   {"pfs", "internal/unixmode"},
 	"internal/unixmode":    {},
 	"internal/lru":         {},
+	"internal/nearest":     {},
+	"internal/strictyaml":  {"pfs", "internal/nearest"},
 	"internal/pace":        {},
 
 	// Stores never import each other.
@@ -95,12 +97,11 @@ var allowed = map[string][]string{
 
 	// Only cmd reads flags and configuration, and only the list of stores imports
 	// stores; paddlectl's own local side is one.
-	"cmd/internal/backends":           {"pfs", "cmd/internal/cliargs", "pfs/cephfs", "pfs/hdfsfs", "pfs/localfs", "pfs/memfs", "pfs/sftpfs"},
-	"cmd/internal/cliargs":            {},
+	"cmd/internal/backends":           {"pfs", "internal/nearest", "cmd/internal/cliargs", "pfs/cephfs", "pfs/hdfsfs", "pfs/localfs", "pfs/memfs", "pfs/sftpfs"},
+	"cmd/internal/cliargs":            {"internal/nearest"},
 	"cmd/internal/cliio":              {"pfs", "pfs/transfer", "cmd/internal/cliargs"},
-	"cmd/internal/strictyaml":         {"pfs", "cmd/internal/cliargs"},
-	"cmd/internal/config":             {"pfs", "pfs/client", "cmd/internal/cliargs", "cmd/internal/strictyaml"},
-	"cmd/internal/app":                {"pfs", "pfs/client", "pfs/localfs", "pfs/retry", "pfs/transfer", "recordio", "cmd/internal/cliargs", "cmd/internal/cliio", "cmd/internal/config", "internal/sorter"},
+	"cmd/internal/config":             {"pfs", "internal/nearest", "pfs/client", "cmd/internal/cliargs", "internal/strictyaml"},
+	"cmd/internal/app":                {"pfs", "internal/nearest", "pfs/client", "pfs/localfs", "pfs/retry", "pfs/transfer", "recordio", "cmd/internal/cliargs", "cmd/internal/cliio", "cmd/internal/config", "internal/sorter"},
 	"cmd/paddlectl/internal/copying":  {"pfs", "pfs/retry", "pfs/transfer", "cmd/internal/cliargs", "cmd/internal/cliio", "cmd/internal/app", "internal/sorter"},
 	"cmd/paddlectl/internal/datafile": {"pfs", "pfs/dataset", "pfs/dataset/payload", "pfs/dataset/recordfile", "pfs/transfer", "recordio", "cmd/internal/cliargs", "cmd/internal/cliio", "cmd/internal/app", "cmd/paddlectl/internal/copying", "internal/tempfile"},
 	"cmd/paddlectl":                   {"cmd/internal/app", "cmd/internal/mounting", "cmd/paddlectl/config", "cmd/paddlectl/dataset", "cmd/paddlectl/files", "cmd/paddlectl/help", "cmd/paddlectl/jobs", "cmd/paddlectl/localjobs", "cmd/paddlectl/recordio"},
@@ -108,15 +109,15 @@ var allowed = map[string][]string{
 	"deploy/image":                    {},
 	"cmd/pfs-agent":                   {"pfs", "fuse", "fuse/broker", "cmd/pfs-agent/csi", "cmd/internal/app", "cmd/internal/cliargs", "cmd/internal/cliio", "cmd/internal/mounting", "internal/job", "internal/job/launch", "internal/job/output", "internal/job/stage", "pfs/cachefs"},
 	"cmd/internal/mounting":           {"pfs", "fuse", "fuse/broker", "pfs/cachefs", "pfs/stagefs", "pfs/retry", "pfs/dataset/manifest", "cmd/internal/backends", "cmd/internal/cliargs", "cmd/internal/cliio", "cmd/internal/app"},
-	"cmd/paddlectl/config":            {"internal/hadooptoken", "pfs", "pfs/client", "cmd/internal/cliargs", "cmd/internal/cliio", "cmd/internal/config", "cmd/internal/app"},
+	"cmd/paddlectl/config":            {"internal/hadooptoken", "internal/nearest", "pfs", "pfs/client", "cmd/internal/cliargs", "cmd/internal/cliio", "cmd/internal/config", "cmd/internal/app"},
 	"cmd/paddlectl/dataset":           {"pfs", "pfs/dataset", "pfs/dataset/manifest", "pfs/dataset/payload", "pfs/dataset/recordfile", "pfs/transfer", "recordio", "recordio/convert", "shard", "split", "cmd/internal/cliargs", "cmd/internal/cliio", "cmd/internal/app", "cmd/paddlectl/internal/copying", "cmd/paddlectl/internal/datafile", "cmd/paddlectl/jobs"},
 	"cmd/paddlectl/files":             {"pfs", "pfs/dataset/recordfile", "pfs/digest", "pfs/transfer", "cmd/internal/cliargs", "cmd/internal/cliio", "cmd/internal/app", "cmd/paddlectl/internal/copying", "cmd/paddlectl/internal/datafile", "internal/sorter"},
 	"cmd/paddlectl/help":              {"pfs", "internal/job", "pfs/dataset", "pfs/dataset/payload", "pfs/digest", "recordio/convert", "shard", "cmd/internal/cliargs", "cmd/paddlectl/files", "cmd/internal/app", "cmd/paddlectl/recordio"},
-	"cmd/paddlectl/jobs":              {"pfs", "pfs/localfs", "pfs/retry", "pfs/transfer", "internal/job", "internal/job/jobhttp", "internal/job/local", "internal/job/output", "internal/job/submit", "cmd/internal/cliargs", "cmd/internal/cliio", "cmd/internal/strictyaml", "cmd/internal/app", "cmd/paddlectl/localjobs"},
+	"cmd/paddlectl/jobs":              {"pfs", "pfs/localfs", "pfs/retry", "pfs/transfer", "internal/job", "internal/job/jobhttp", "internal/job/local", "internal/job/output", "internal/job/submit", "cmd/internal/cliargs", "cmd/internal/cliio", "internal/strictyaml", "cmd/internal/app", "cmd/paddlectl/localjobs"},
 	"cmd/paddlectl/localjobs":         {"pfs", "internal/job", "internal/job/local", "cmd/internal/cliargs", "cmd/internal/cliio", "cmd/internal/app"},
 	"cmd/paddlectl/recordio":          {"pfs", "pfs/dataset/recordfile", "pfs/transfer", "recordio", "split", "cmd/internal/cliargs", "cmd/internal/cliio", "cmd/internal/app", "cmd/paddlectl/internal/datafile"},
 	"cmd/pfsd": {"pfs", "pfs/auth", "pfs/namespace", "pfs/server", "pfs/sftpd", "pfs/web", "pfs/webdav", "pfs/webhdfs", "pfs/wire", "internal/gateway", "internal/job", "internal/job/jobhttp", "internal/job/kubernetes", "internal/job/output",
-		"cmd/internal/backends", "cmd/internal/cliargs", "cmd/internal/cliio", "cmd/internal/strictyaml"},
+		"cmd/internal/backends", "cmd/internal/cliargs", "cmd/internal/cliio", "internal/strictyaml"},
 }
 
 // modules lists for each external module the packages that may import it. An unlisted module
@@ -162,7 +163,7 @@ var modules = map[string][]string{
 	"github.com/rogpeppe/go-internal": {"cmd/internal/config"},
 	"github.com/urfave/cli/v2": {"cmd/internal/cliargs", "cmd/pfsd", "cmd/pfs-agent",
 		"cmd/paddlectl", "cmd/paddlectl/config", "cmd/paddlectl/dataset", "cmd/paddlectl/files", "cmd/paddlectl/help", "cmd/paddlectl/jobs", "cmd/paddlectl/localjobs", "cmd/internal/app", "cmd/paddlectl/internal/copying", "cmd/paddlectl/internal/datafile", "cmd/internal/mounting", "cmd/paddlectl/recordio"},
-	"go.yaml.in/yaml/v3": {"pfs/auth", "cmd/internal/config", "cmd/internal/strictyaml", "cmd/paddlectl/jobs", "cmd/pfsd"},
+	"go.yaml.in/yaml/v3": {"pfs/auth", "cmd/internal/config", "internal/strictyaml", "cmd/paddlectl/jobs", "cmd/pfsd"},
 	"golang.org/x/term":  {"cmd/internal/cliio"},
 }
 

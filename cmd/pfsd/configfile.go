@@ -12,7 +12,7 @@ import (
 
 	"github.com/paddlecloud/pfs/cmd/internal/backends"
 	"github.com/paddlecloud/pfs/cmd/internal/cliio"
-	"github.com/paddlecloud/pfs/cmd/internal/strictyaml"
+	"github.com/paddlecloud/pfs/internal/strictyaml"
 	"github.com/paddlecloud/pfs/pfs"
 	"github.com/paddlecloud/pfs/pfs/namespace"
 	"github.com/paddlecloud/pfs/pfs/sftpd"

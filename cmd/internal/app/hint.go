@@ -15,6 +15,7 @@ import (
 	"github.com/paddlecloud/pfs/cmd/internal/cliargs"
 	"github.com/paddlecloud/pfs/cmd/internal/cliio"
 	"github.com/paddlecloud/pfs/cmd/internal/config"
+	"github.com/paddlecloud/pfs/internal/nearest"
 	"github.com/paddlecloud/pfs/pfs"
 	"github.com/paddlecloud/pfs/pfs/client"
 	"github.com/paddlecloud/pfs/pfs/transfer"
@@ -81,7 +82,7 @@ func (a *App) placeLine(err error) string {
 	parts := strings.Split(string(e.Path), "/") // "", pfs, DC, home, USER
 	fixed := isFixed(e.Path)
 	if !fixed {
-		parts[3] = cliargs.Nearest(parts[3], fixedNames)
+		parts[3] = nearest.Word(parts[3], fixedNames)
 		if parts[3] == oldHomes {
 			parts[3] = homes
 		}
@@ -95,7 +96,7 @@ func (a *App) placeLine(err error) string {
 			user = own.Username
 		}
 	}
-	if len(parts) > 4 && parts[3] == homes && cliargs.Nearest(parts[4], []string{user}) != "" {
+	if len(parts) > 4 && parts[3] == homes && nearest.Word(parts[4], []string{user}) != "" {
 		parts[4] = user
 	}
 	switch meant := strings.Join(parts, "/"); {

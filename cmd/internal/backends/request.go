@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/paddlecloud/pfs/cmd/internal/cliargs"
+	"github.com/paddlecloud/pfs/internal/nearest"
 	"github.com/paddlecloud/pfs/pfs"
 )
 
@@ -66,7 +66,7 @@ func (r *request) takeQuery(query string) error {
 
 func checkOption(scheme, name string, known []string) error {
 	const op = "backends.Check"
-	switch near := cliargs.Nearest(name, known); {
+	switch near := nearest.Word(name, known); {
 	case slices.Contains(known, name):
 		return nil
 	case len(known) == 0:

@@ -215,21 +215,3 @@ func TestCandidatesAreThereOnce(t *testing.T) {
 		}
 	}
 }
-
-func TestNearest(t *testing.T) {
-	candidates := []string{"recursive", "retries", "parallel", "json"}
-	tests := []struct{ word, want string }{
-		{"recusive", "recursive"},
-		{"rec", "recursive"},
-		{"jsno", "json"},
-		{"paralel", "parallel"},
-		{"xyz", ""},
-		{"x", ""},
-		{"", ""},
-	}
-	for _, tt := range tests {
-		if got := Nearest(tt.word, candidates); got != tt.want {
-			t.Errorf("Nearest(%q) = %q, want %q", tt.word, got, tt.want)
-		}
-	}
-}

@@ -7,6 +7,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/urfave/cli/v2"
+
+	"github.com/paddlecloud/pfs/internal/nearest"
 )
 
 // level is the program or one command of a command line, with its flags.
@@ -143,7 +145,7 @@ func (l *commandLine) flag(arg string, rest []string) (int, error) {
 		return l.set(v, f, value, hasValue, rest)
 	}
 	typed, _, _ := strings.Cut(arg, "=")
-	near := Nearest(strings.TrimLeft(typed, "-"), l.flagNames())
+	near := nearest.Word(strings.TrimLeft(typed, "-"), l.flagNames())
 	if !strings.HasPrefix(arg, "--") {
 		if n, ok, err := l.cluster(name, value, hasValue, rest); ok || err != nil {
 			return n, err

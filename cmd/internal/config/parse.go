@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/paddlecloud/pfs/cmd/internal/strictyaml"
+	"github.com/paddlecloud/pfs/internal/strictyaml"
 	"github.com/paddlecloud/pfs/pfs"
 	"github.com/paddlecloud/pfs/pfs/client"
 	"go.yaml.in/yaml/v3"

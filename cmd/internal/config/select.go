@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/paddlecloud/pfs/cmd/internal/cliargs"
-	"github.com/paddlecloud/pfs/cmd/internal/strictyaml"
+	"github.com/paddlecloud/pfs/internal/nearest"
+	"github.com/paddlecloud/pfs/internal/strictyaml"
 	"github.com/paddlecloud/pfs/pfs"
 )
 
@@ -107,7 +107,7 @@ func (f *File) Names() []string {
 // noSuch returns a message that there is no datacenter name, with the existing ones.
 func (f *File) noSuch(name string) string {
 	text := fmt.Sprintf("there is no datacenter %q", name)
-	if near := cliargs.Nearest(name, f.Names()); near != "" {
+	if near := nearest.Word(name, f.Names()); near != "" {
 		return text + fmt.Sprintf(": did you mean %q?", near)
 	}
 	if len(f.Entries) == 0 {

@@ -11,6 +11,7 @@ import (
 	"github.com/paddlecloud/pfs/cmd/internal/cliargs"
 	"github.com/paddlecloud/pfs/cmd/internal/cliio"
 	"github.com/paddlecloud/pfs/cmd/internal/config"
+	"github.com/paddlecloud/pfs/internal/nearest"
 	"github.com/urfave/cli/v2"
 )
 
@@ -235,7 +236,7 @@ func setKey(e *config.Entry, key, value string) error {
 		return cliargs.Usagef("a password on the command line can be seen by others: log in, or write it into the file")
 	default:
 		text := fmt.Sprintf("no key %q", key)
-		if near := cliargs.Nearest(key, []string{"username", "endpoint", "fingerprint", "insecure"}); near != "" {
+		if near := nearest.Word(key, []string{"username", "endpoint", "fingerprint", "insecure"}); near != "" {
 			text += fmt.Sprintf(": did you mean %q?", near)
 		}
 		return cliargs.Usagef("%s", text)

@@ -11,7 +11,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/paddlecloud/pfs/cmd/internal/cliargs"
+	"github.com/paddlecloud/pfs/internal/nearest"
 	"github.com/paddlecloud/pfs/pfs"
 	"go.yaml.in/yaml/v3"
 )
@@ -50,7 +50,8 @@ func (f File) Parse(data []byte, layout string) (*yaml.Node, error) {
 	if err := dec.Decode(&root); err == io.EOF {
 		return nil, nil
 	} else if err != nil {
-		return nil, f.syntax(data, err)
+		line, text := Syntax(data, err)
+		return nil, f.Errorf(line, "%s", text)
 	}
 	if err := dec.Decode(&second); err != io.EOF {
 		return nil, f.Errorf(second.Line, "a second YAML document: only one is read")
@@ -65,9 +66,9 @@ func (f File) Parse(data []byte, layout string) (*yaml.Node, error) {
 	return &root, nil
 }
 
-// syntax converts an error of the YAML package.
-func (f File) syntax(data []byte, err error) error {
-	text := strings.TrimPrefix(err.Error(), "yaml: ")
+// Syntax returns the line of an error of the YAML package, and its text in the terms of a user.
+func Syntax(data []byte, err error) (line int, text string) {
+	text = strings.TrimPrefix(err.Error(), "yaml: ")
 	if rest, ok := strings.CutPrefix(text, "line "); ok {
 		if number, reason, ok := strings.Cut(rest, ": "); ok {
 			if _, err := strconv.Atoi(number); err == nil {
@@ -76,15 +77,15 @@ func (f File) syntax(data []byte, err error) error {
 		}
 	}
 	n := lineOf(data, err)
-	line := bytes.Split(data, []byte("\n"))[max(0, n-1)]
-	indent := line[:len(line)-len(bytes.TrimLeft(line, " \t"))]
+	bad := bytes.Split(data, []byte("\n"))[max(0, n-1)]
+	indent := bad[:len(bad)-len(bytes.TrimLeft(bad, " \t"))]
 	switch {
 	case bytes.ContainsRune(indent, '\t'):
 		text = "a tab indents this line: YAML allows only spaces there"
 	case text == "could not find expected ':'":
 		text = "a key and its value are needed, with a colon and a space between them"
 	}
-	return f.Errorf(n, "%s", text)
+	return n, text
 }
 
 // lineOf returns the line of a YAML error. The package itself states where the enclosing value
@@ -155,7 +156,7 @@ func (s several) Error() string {
 func (s several) Unwrap() []error { return s }
 
 func (f File) unknown(k *yaml.Node, known []string) error {
-	if near := cliargs.Nearest(k.Value, known); near != "" {
+	if near := nearest.Word(k.Value, known); near != "" {
 		return f.Errorf(k.Line, "unknown key %q: did you mean %q?", k.Value, near)
 	}
 	return f.Errorf(k.Line, "unknown key %q: the keys here are %s", k.Value, strings.Join(known, ", "))
