@@ -23,7 +23,8 @@ else
   exec 8<"$here/recordio"
   flock 8
   extension=$here/recordio/native.abi3.so
-  if [ "$here/recordio/native.c" -nt "$extension" ] || [ "$here/setup.py" -nt "$extension" ]; then
+  sum=$(cat "$here/recordio/native.c" "$here/setup.py" | sha256sum)
+  if [ ! -e "$extension" ] || [ "$sum" != "$(cat "$extension.sum" 2>/dev/null)" ]; then
     header=$("$dir/bin/python" -c 'import sysconfig; print(sysconfig.get_path("include"))')/Python.h
     if [ "${CI:-}" = true ] && { ! command -v cc >/dev/null || [ ! -e "$header" ]; }; then
       apt-get install -y -qq --no-install-recommends gcc libc6-dev python3-dev >&2
@@ -31,7 +32,12 @@ else
     out=$(mktemp -d)
     trap 'rm -rf "$out"' EXIT
     (cd "$here" && "$dir/bin/python" setup.py --quiet build_ext --build-lib "$out" --build-temp "$out" >&2)
-    [ ! -e "$out/recordio/native.abi3.so" ] || mv "$out/recordio/native.abi3.so" "$extension"
+    if [ -e "$out/recordio/native.abi3.so" ]; then
+      mv "$out/recordio/native.abi3.so" "$extension"
+      echo "$sum" >"$extension.sum"
+    else
+      rm -f "$extension" # it is of other sources
+    fi
   fi
 fi
 echo "$dir/bin/python"

@@ -10,7 +10,8 @@ import numpy as np
 
 import recordio
 from recordio import streaming
-from recordio.storage import Local
+from recordio.chunks import COMPRESSORS, native
+from recordio.storage import Local, Remote
 
 from .files import WRITTEN, InDirectory, chunk, ids, needs_written
 
@@ -259,6 +260,41 @@ class Dataset(InDirectory):
             recordio.Dataset(b)[0]
         (b / ".b-00000-of-00001.idx").write_bytes(b"damaged")
         self.assertEqual(ids(recordio.Dataset(b)[:]), list(range(6)))
+
+    def test_stale_index_elsewhere(self) -> None:
+        """Where a header costs a request, the chunks are compared with the index when they are first read."""
+        a, b = self.dataset([[2, 4]], "a"), self.dataset([[3, 3]], "b")
+        recordio.Dataset(a)[0]
+        (b / ".b-00000-of-00001.idx").write_bytes((a / ".a-00000-of-00001.idx").read_bytes())
+        for use in (lambda ds: ds[0], lambda ds: ds[[5, 1]], list):
+            with self.assertRaisesRegex(recordio.RecordIOError, "b-00000-of-00001, chunk 0, offset 0: its index .* is of another file: remove it"):
+                use(recordio.Dataset("local://%s" % b))
+        ds = recordio.Dataset("local://%s" % a)
+        with mock.patch.object(Remote, "ranges", autospec=True, side_effect=Remote.ranges) as ranges:
+            self.assertEqual(ids(ds[[5, 1, 0, 5]]), [5, 1, 0, 5])
+            self.assertEqual(ranges.call_count, 1)
+
+    def test_views_are_read_only(self) -> None:
+        """Who writes to a record does not change what others read."""
+        for compressor in COMPRESSORS.values():
+            with recordio.writer(self.dir / compressor, compressor) as w:
+                w.write(bytes(100))
+            for variant in (native, None):
+                with mock.patch("recordio.dataset.native", variant):
+                    (record,) = recordio.Dataset(self.dir / compressor).read_batch([0])
+                self.assertTrue(record.readonly, compressor)
+
+    def test_fork_while_a_thread_reads(self) -> None:
+        """A forked process does not wait for the locks that threads of the first one held."""
+        ds = recordio.Dataset(self.dataset(COUNTS), cache_bytes=0)
+        context = multiprocessing.get_context("fork")
+        storage: Any = ds.shards[0].storage
+        with ds._blocks.lock, storage._lock:
+            queue = context.Queue()
+            process = context.Process(target=lambda: queue.put(ids(ds[[3, 1]])))
+            process.start()
+            self.assertEqual(queue.get(timeout=120), [3, 1])
+            process.join()
 
     def test_read_only_directory(self) -> None:
         directory = self.dataset(COUNTS)

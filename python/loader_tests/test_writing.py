@@ -77,6 +77,17 @@ class Writer(InDirectory):
             w.close()
         self.assertEqual(os.listdir(self.dir), [])
 
+    def test_failed_write(self) -> None:
+        """After a write that failed the file would have half a chunk: nothing more is written, and no file appears."""
+        w = recordio.writer(self.dir / "a", chunk_size=10)
+        w.write(b"0123456789")
+        with mock.patch.object(w._out, "write", side_effect=OSError(28, "No space left on device")), self.assertRaisesRegex(OSError, "No space"):
+            w.write(b"x")
+        for again in (lambda: w.write(b"x"), w.close):
+            with self.assertRaisesRegex(ValueError, "a: a write failed, and the file was given up"):
+                again()
+        self.assertEqual(os.listdir(self.dir), [])
+
     def test_refused(self) -> None:
         for options in ({"compressor": "lz4"}, {"chunk_size": 0}):
             with self.assertRaises(ValueError):

@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 import operator
-import threading
 from collections import OrderedDict
 from typing import TYPE_CHECKING, Any, Callable, Iterator, Sequence, overload
 
 import numpy as np
 import numpy.typing as npt
 
-from .chunks import NONE, SNAPPY, native
+from .chunks import HEADER, NONE, SNAPPY, native
 from .codecs import Buffer, crc32c, decompress
 from .errors import PickleError, RecordIOError
-from .index import Ints
+from .index import Chunk, Index, Ints
 from .loading import Part
 from .schema import Decoder
 from .shards import Pattern, Shard, apply, check_sizes, find, repaired
-from .storage import Range
+from .storage import ForkLock, Range
 
 if TYPE_CHECKING:
     import pyarrow  # type: ignore[import-untyped]
@@ -105,7 +104,7 @@ class Dataset:
         return iter(Stream(self, 1, 0))
 
     def read_batch(self, indices: Sequence[int] | Ints) -> list[memoryview]:
-        """The bytes of the records with these numbers, as views of decompressed blocks."""
+        """The bytes of the records with these numbers, as views of decompressed blocks. They are read-only."""
         numbers = _numbers(indices)
         if len(numbers) and not -len(self) <= numbers.min() <= numbers.max() < len(self):
             raise IndexError("record %d of %d" % (next(i for i in numbers.tolist() if not -len(self) <= i < len(self)), len(self)))
@@ -155,9 +154,10 @@ class _Blocks:
     """A cache of decompressed blocks, which threads may share."""
 
     def __init__(self, shards: list[Shard], most: int) -> None:
-        self.lock = threading.Lock()  # guards bytes and kept
+        self.lock = ForkLock()  # guards bytes and kept
         self.shards, self.most, self.bytes = shards, most, 0
         self.kept: OrderedDict[int, memoryview] = OrderedDict()
+        self.compared: set[tuple[int, int]] = set()  # shard and chunk
 
     def read(self, numbers: Ints, starts: Ints) -> list[memoryview]:
         order = np.argsort(numbers, kind="stable")
@@ -226,18 +226,36 @@ class _Blocks:
             else:
                 ranges.append((path, at, end))
             inside.append((len(ranges) - 1, at - ranges[-1][1]))
-        read = self.shards[keys[0][0]].storage.ranges(ranges)
+        new = self._not_compared(keys)
+        headers = [(self.shards[shard].path, c.offset, c.offset + HEADER.size) for (shard, _), c in new.items()]
+        read = self.shards[keys[0][0]].storage.ranges(ranges + headers)
+        for (shard, _), chunk, header in zip(new, new.values(), read[len(ranges) :]):
+            try:
+                self.shards[shard].check_header(chunk, header)
+            except RecordIOError as e:
+                raise self.shards[shard].error(e, chunk)
+        self.compared.update(new)
         return [self._block(key, read[r], at) for key, (r, at) in zip(keys, inside)]
+
+    def _not_compared(self, keys: list[tuple[int, int]]) -> dict[tuple[int, int], Chunk]:
+        """Returns the chunks of blocks that only a stored index has located: it may be that of an earlier file."""
+        found = {}
+        for shard, block in keys:
+            x = self.shards[shard].index
+            number = _chunk_of(x, block)
+            if x is self.shards[shard].chunks and (shard, number) not in self.compared:
+                found[shard, number] = x.chunks[number]
+        return found
 
     def _block(self, key: tuple[int, int], read: bytes, at: int) -> memoryview:
         shard, block = self.shards[key[0]], key[1]
         x = shard.index
-        chunk = x.chunks[int(x.data.searchsorted(x.block_data[block], "right")) - 1]
+        chunk = x.chunks[_chunk_of(x, block)]
         size = int(x.block_size[block])
         if native is not None and chunk.compressor == SNAPPY:
             found = native.unframe(read, at, at + size, int(x.block_data[block + 1] - x.block_data[block]))
             if found is not None:
-                return memoryview(found)
+                return memoryview(found).toreadonly()
         stored = memoryview(read)[at:]
         try:
             if len(stored) < size:
@@ -250,7 +268,11 @@ class _Blocks:
                 raise RecordIOError("a block does not match its checksum: it is damaged, or the file has changed since it was indexed")
         except RecordIOError as e:
             raise shard.error(e, chunk)
-        return data
+        return data.toreadonly()
+
+
+def _chunk_of(x: Index, block: int) -> int:
+    return int(x.data.searchsorted(x.block_data[block], "right")) - 1
 
 
 def _joined(blocks: list[memoryview], start: int, end: int) -> memoryview:

@@ -12,7 +12,7 @@ from typing import Callable, Iterator
 import numpy as np
 import numpy.typing as npt
 
-from .chunks import COMPRESSORS, GZIP, HEADER, MAX_CHUNK, NONE, SNAPPY, ZSTD, check_crc, check_hidden, parse_header
+from .chunks import COMPRESSORS, GZIP, HEADER, MAGIC, MAX_CHUNK, NONE, SNAPPY, ZSTD, check_crc, check_hidden, parse_header
 from .codecs import crc32c, decompress, gzip_members, snappy_frames, zstd_frames
 from .errors import RecordIOError
 
@@ -36,6 +36,10 @@ class Chunk:
     compressor: int
     crc: int
     unreadable: str = ""  # why the header of the chunk cannot be read
+
+    @property
+    def header(self) -> bytes:
+        return HEADER.pack(int.from_bytes(MAGIC, "little"), self.crc, self.compressor, self.size - HEADER.size, self.records)
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from .chunks import HEADER, MAGIC, NONE, SNAPPY, native
+from .chunks import NONE, SNAPPY, native
 from .index import Chunk, Ints
 
 _RECORD_BYTES = 40  # of memory for an object of bytes, besides its contents
@@ -87,9 +87,8 @@ class Memory:
         """Returns the chunk that load fills; None if it does not."""
         if native is None or chunk.compressor not in (NONE, SNAPPY):
             return None
-        header = HEADER.pack(int.from_bytes(MAGIC, "little"), chunk.crc, chunk.compressor, chunk.size - HEADER.size, chunk.records)
         loaded = self.free.pop() if self.free else native.Chunk()
-        if load(loaded, header):
+        if load(loaded, chunk.header):
             return loaded
         self.free.append(loaded)
         return None

@@ -10,7 +10,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Callable, Sequence
 
 from . import index, manifest
-from .chunks import HEADER, NONE, check_crc, parse_header
+from .chunks import HEADER, NONE, check_crc
 from .codecs import decompress
 from .errors import RecordIOError
 from .index import Chunk, Chunks, Index
@@ -75,7 +75,7 @@ class Shard:
         found = self._index  # threads may make it at the same time
         if found is None:
             size = self.chunks.size
-            found = self._stored_index(size)
+            found = self._index or self._stored_index(size)  # the first may have read it
             if found is None:
                 try:
                     text = index.build(self._read, size)
@@ -84,7 +84,7 @@ class Shard:
                 found = index.parse(text, size)
                 self._keep(text)
             if [c.crc for c in found.chunks] != [c.crc for c in self.chunks.chunks]:
-                raise self.error("its index %s is of another file: remove it" % index.name_of(self.path))
+                raise self.error(self._stale())
             self._index = found
         return found
 
@@ -93,6 +93,14 @@ class Shard:
             return index.parse(self.storage.read(index.name_of(self.path)), size)
         except (OSError, RecordIOError):  # absent, or stale: the index of the file as it is will be made
             return None
+
+    def _stale(self) -> str:
+        return "its index %s is of another file: remove it" % index.name_of(self.path)
+
+    def check_header(self, chunk: Chunk, stored: bytes | memoryview) -> None:
+        """Raises RecordIOError unless the chunk begins there."""
+        if stored[: HEADER.size] != chunk.header:
+            raise RecordIOError(self._stale() if self._index is self._chunks else "the file has changed since it was opened")
 
     def _keep(self, text: bytes) -> None:
         """Stores the index for the next time. Where that is not possible, it is made again."""
@@ -126,7 +134,9 @@ class Shard:
         else:
             view[: len(read)] = read
             view = view[: len(read)]
-        check_header(chunk, view)
+        if len(view) < chunk.size:
+            raise RecordIOError("the file was cut off while it was read")
+        self.check_header(chunk, view)
         check_crc(view[HEADER.size :], chunk.crc)
         if chunk.compressor == NONE:
             return index.cut(memory.stored.buffer, HEADER.size, chunk.size, chunk.records)
@@ -137,20 +147,6 @@ class Shard:
         kind = type(cause) if isinstance(cause, RecordIOError) else RecordIOError
         place = ", chunk %d, offset %d" % (chunk.number, chunk.offset) if chunk else ""
         return kind("%s%s: %s (paddlectl recordio verify lists all damage)" % (self.path, place, cause))
-
-
-def check_header(chunk: Chunk, stored: memoryview) -> None:
-    """Raises RecordIOError if another chunk than before is in that place."""
-    if len(stored) < chunk.size:
-        raise RecordIOError("the file was cut off while it was read")
-    header = parse_header(bytes(stored[: HEADER.size]))
-    if (header.compressor, header.size, header.records, header.crc) != (
-        chunk.compressor,
-        chunk.size - HEADER.size,
-        chunk.records,
-        chunk.crc,
-    ):
-        raise RecordIOError("the file has changed since it was opened")
 
 
 def repaired(shards: list[Shard], policy: str) -> Repairs | None:

@@ -18,6 +18,19 @@ MOST_OPEN = 64
 Range = tuple[str, int, int]  # path, start, end
 
 
+class ForkLock:
+    """A lock that each process has for itself. After a fork, one that another thread held would stay held."""
+
+    def __init__(self) -> None:
+        self._of: dict[int, threading.Lock] = {}
+
+    def __enter__(self) -> None:
+        self._of.setdefault(os.getpid(), threading.Lock()).acquire()
+
+    def __exit__(self, *exc: object) -> None:
+        self._of[os.getpid()].release()
+
+
 class Storage(Protocol):
     """What the package needs of a file system. Files whose size was asked for, or whose bytes were read as ranges, stay the
     same, also for those to whom the storage is sent: size, sizes and ranges raise ChangedError if they were changed, replaced
@@ -53,8 +66,7 @@ class Local:
 
     def __init__(self, seen: dict[str, tuple[int, int]] | None = None) -> None:
         self._seen = seen or {}  # size of each file, and time of its last change
-        self._pid = os.getpid()
-        self._lock = threading.Lock()
+        self._lock = ForkLock()
         self._open: OrderedDict[str, int] = OrderedDict()
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -101,7 +113,7 @@ class Local:
             return f.read()
 
     def ranges(self, ranges: Sequence[Range]) -> list[bytes]:
-        with self._mine():
+        with self._lock:
             read = [_pread(self._fd(path), start, end) for path, start, end in ranges]
             self._check_open(path for path, _, _ in ranges)
             return read
@@ -117,15 +129,10 @@ class Local:
                 os.remove(temporary)
             raise
 
-    def _mine(self) -> threading.Lock:
-        if self._pid != os.getpid():  # forked, perhaps while another thread held the lock
-            self._pid, self._lock, self._open = os.getpid(), threading.Lock(), OrderedDict()
-        return self._lock
-
     def into(self, path: str, start: int, room: memoryview) -> int:
         """Fills room with what is at start, and returns the number of bytes, fewer where the file ends."""
         at = 0
-        with self._mine():
+        with self._lock:
             fd = self._fd(path)
             while n := os.preadv(fd, [room[at:]], start + at) if at < len(room) else 0:
                 at += n
@@ -134,7 +141,7 @@ class Local:
 
     def load(self, path: str, start: int, chunk: native.Chunk, header: bytes) -> bool:
         """Fills a chunk with that at start, if it has this header and is intact."""
-        with self._mine():
+        with self._lock:
             loaded = chunk.load(self._fd(path), header, start)
             self._check_open([path])
         return loaded
@@ -194,7 +201,7 @@ class Remote:
     @property
     def _fs(self) -> Any:
         if self._pid != os.getpid():  # the threads and connections of a file system are not those of a forked process
-            self._pid, self._current = os.getpid(), self._open(self._url)[0]
+            self._current, self._pid = self._open(self._url)[0], os.getpid()
         return self._current
 
     def isdir(self, path: str) -> bool:

@@ -3,6 +3,7 @@ records (gzip and zstd)."""
 
 from __future__ import annotations
 
+import contextlib
 import gzip
 import os
 import struct
@@ -72,7 +73,7 @@ class writer:  # noqa: N801 (the name of the reader is reader)
         self._parts: list[bytes] = []
         self._count = self._size = 0  # of the chunk
         self._most = min(max(chunk_size, 1 << 20), 1 << 27)
-        self._out, self._closed = self._staged(), False
+        self._out, self._closed, self._failed = self._staged(), False, False
 
     def _staged(self) -> Staged:
         return Staged(self.path)
@@ -81,6 +82,7 @@ class writer:  # noqa: N801 (the name of the reader is reader)
         """Adds a record."""
         if not isinstance(record, (bytes, bytearray, memoryview)):
             raise TypeError("%s: a record is bytes, not %s" % (self.path, type(record).__name__))
+        self._check_failed()
         if self._closed:
             raise ValueError("%s: the writer is closed" % self.path)
         data = bytes(record)
@@ -99,9 +101,14 @@ class writer:  # noqa: N801 (the name of the reader is reader)
     def _flush(self) -> None:
         if not self._count:
             return
-        stored = compress(self._compressor, b"".join(self._parts))
-        head = HEADER.pack(0x01020304, zlib.crc32(stored), self._compressor, len(stored), self._count)
-        self._store(head + stored)
+        try:
+            stored = compress(self._compressor, b"".join(self._parts))
+            head = HEADER.pack(0x01020304, zlib.crc32(stored), self._compressor, len(stored), self._count)
+            self._store(head + stored)
+        except BaseException:  # some of the chunk may be in the file
+            self._failed = True
+            self._give_up()
+            raise
         self._parts, self._count, self._size = [], 0, 0
 
     def _store(self, data: bytes) -> None:
@@ -110,19 +117,28 @@ class writer:  # noqa: N801 (the name of the reader is reader)
 
     def close(self) -> None:
         """Completes the file. A second call does nothing."""
+        self._check_failed()
         if self._closed:
             return
         try:
             self._finish()
             self._out.publish()
         except BaseException:
-            self.discard()
+            self._give_up()
             raise
 
     def _finish(self) -> None:
         self._closed = True
         self._flush()
         self._out.finish()
+
+    def _check_failed(self) -> None:
+        if self._failed:
+            raise ValueError("%s: a write failed, and the file was given up" % self.path)
+
+    def _give_up(self) -> None:
+        with contextlib.suppress(OSError):  # another exception is raised
+            self.discard()
 
     def discard(self) -> None:
         """Removes what was written."""
@@ -136,4 +152,4 @@ class writer:  # noqa: N801 (the name of the reader is reader)
         if kind is None:
             self.close()
         else:
-            self.discard()
+            self._give_up()

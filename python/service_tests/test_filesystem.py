@@ -15,7 +15,8 @@ import pytest
 
 import recordio
 from recordio.remote.filesystem import PfsFileSystem
-from recordio.remote.protocol import CHUNK, ChangedError, ServiceUnavailableError
+from recordio.remote.protocol import CHUNK, UNAVAILABLE, ChangedError, Failure, ServiceUnavailableError
+from recordio.remote.service import Service
 
 
 @pytest.fixture
@@ -133,6 +134,47 @@ def test_half_a_file_gets_no_name(fs, home):
                 _ = 1 / 0
     assert fs.cat(home + "/x") == b"old"
     assert fs.ls(home, detail=False) == [home + "/x"]
+
+
+def test_failed_write(fs, home, monkeypatch):
+    """After a write that failed, close raises too, and no file appears: its parts might be there twice, or not at all."""
+    write, places = Service.write, []
+
+    async def fails(self, name, upload, off, data):
+        places.append(off)
+        if len(places) == 2:
+            raise Failure(UNAVAILABLE, "gone")
+        await write(self, name, upload, off, data)
+
+    monkeypatch.setattr(Service, "write", fails)
+    f = fs.open(home + "/x", "wb")
+    with pytest.raises(ConnectionError):
+        f.write(os.urandom(3 * CHUNK))
+    for again in (lambda: f.write(b"more" * CHUNK), f.close):
+        with pytest.raises(ConnectionError):
+            again()
+    assert f.closed and places == [0, CHUNK] and fs.find(home) == []
+
+
+def test_file_changes_while_it_is_put(fs, home, tmp_path, monkeypatch):
+    """Parts of two versions do not become a file."""
+    pread = os.pread
+
+    def changes(*args):
+        data = pread(*args)
+        os.utime(tmp_path / "x", ns=(0, 1))
+        return data
+
+    for size in (10, 3 * CHUNK):
+        (tmp_path / "x").write_bytes(os.urandom(size))
+        with monkeypatch.context() as m:
+            m.setattr(os, "pread", changes)
+            with pytest.raises(ChangedError, match="x changed while it was uploaded"):
+                fs.put_file(str(tmp_path / "x"), home + "/x")
+        assert not fs.exists(home + "/x")
+        fs.put_file(str(tmp_path / "x"), home + "/x")
+        assert fs.cat(home + "/x") == (tmp_path / "x").read_bytes()
+        fs.rm(home + "/x")
 
 
 def test_ranges(fs, home, monkeypatch):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import datetime
 import functools
 import hashlib
@@ -355,21 +356,22 @@ class PfsFileSystem(AsyncFileSystem):  # type: ignore[misc]
             st = os.fstat(f.fileno())
             permissions = stat.S_IMODE(st.st_mode) & 0o777
             callback.set_size(st.st_size)
+
+            async def read(off: int) -> bytes:
+                data = await asyncio.to_thread(os.pread, f.fileno(), CHUNK, off)
+                if os.fstat(f.fileno()).st_mtime_ns != st.st_mtime_ns:
+                    raise protocol.ChangedError("%s changed while it was uploaded" % lpath)
+                return data
+
             if st.st_size <= CHUNK:
-                data = f.read()
+                data = await read(0)
                 s, name = self._at(rpath)
                 await self._with_parents(rpath, lambda: s.write_small(name, data, permissions, mode == "create"))
                 callback.relative_update(len(data))
                 return
             source = "%s\0%d\0%d" % (os.path.abspath(lpath), st.st_size, st.st_mtime_ns)
             upload = Upload(self, rpath, hashlib.sha256(source.encode("utf-8", "surrogateescape")).hexdigest()[:32], mode == "create")
-
-            async def read(off: int) -> bytes:
-                return await asyncio.to_thread(os.pread, f.fileno(), CHUNK, off)
-
             await upload.send(read, st.st_size, permissions, callback)
-            if os.fstat(f.fileno()).st_mtime_ns != st.st_mtime_ns:
-                raise protocol.ChangedError("%s changed while it was uploaded" % lpath)
 
     @_raises
     async def _cp_file(self, path1: str, path2: str, **kwargs: Any) -> None:
@@ -551,6 +553,7 @@ class PfsFile(AbstractBufferedFile):  # type: ignore[misc]
             self._upload = Upload(fs, path, secrets.token_hex(16), mode == "xb")
             self._rest = b""
             self._small: bytes | None = None  # the whole content, if one request makes the file
+            self._failure: BaseException | None = None  # nothing is written after it: a part might come twice
 
     def _fetch_range(self, start: int, end: int) -> bytes:
         got: bytes = sync(self.fs.loop, self.fs._read, self.path, self._version, start, end)
@@ -560,13 +563,19 @@ class PfsFile(AbstractBufferedFile):  # type: ignore[misc]
         pass  # a small file is one request
 
     def _upload_chunk(self, final: bool = False) -> bool:
+        if self._failure is not None:
+            raise self._failure
         data = self._rest + self.buffer.getvalue()
-        if final and self.autocommit and not self._upload.begun and len(data) <= CHUNK:
-            self._small = data
-        else:
-            sync(self.fs.loop, self._send, data, final)
-        if final and self.autocommit:
-            self.commit()
+        try:
+            if final and self.autocommit and not self._upload.begun and len(data) <= CHUNK:
+                self._small = data
+            else:
+                sync(self.fs.loop, self._send, data, final)
+            if final and self.autocommit:
+                self.commit()
+        except BaseException as e:
+            self._failure = e
+            raise
         return True
 
     @_raises
@@ -592,7 +601,8 @@ class PfsFile(AbstractBufferedFile):  # type: ignore[misc]
     def discard(self) -> None:
         """Gives up what was written. Half a file gets no name."""
         self.closed = True
-        sync(self.fs.loop, self._discard)
+        if not isinstance(self._failure, ConnectionError):  # a service that is gone removes what was abandoned
+            sync(self.fs.loop, self._discard)
 
     @_raises
     async def _discard(self) -> None:
@@ -602,7 +612,8 @@ class PfsFile(AbstractBufferedFile):  # type: ignore[misc]
         if kind is None or self.mode == "rb":
             self.close()
             return
-        self.discard()
+        with contextlib.suppress(OSError):  # the exception of the with block is raised
+            self.discard()
 
 
 async def _several(do: Callable[[int], Awaitable[None]], offsets: range, parallel: int = 4) -> None:
