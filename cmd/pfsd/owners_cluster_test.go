@@ -17,10 +17,27 @@ import (
 // TestOwnersOnHDFS checks owners and the store's own permissions on a real HDFS.
 func TestOwnersOnHDFS(t *testing.T) {
 	c := testbed.HDFS(t)
-	testOwners(t, backends.Spec{
-		URL:     "hdfs://" + c.Scratch(t),
-		Options: map[string]string{"conf-dir": c.ConfDir, "user": c.Superuser},
-	}, map[string]string{"ann": "ann", "bob": "bob", "service": c.Superuser})
+	testOwners(t, hdfsStore(t, c), map[string]string{"ann": "ann", "bob": "bob", "service": c.Superuser})
+}
+
+// hdfsStore returns a directory of an HDFS, which is removed when the test ends.
+func hdfsStore(t *testing.T, c *testbed.HDFSCluster) backends.Spec {
+	t.Helper()
+	return backends.Spec{URL: "hdfs://" + c.Scratch(t), Options: map[string]string{"conf-dir": c.ConfDir, "user": c.Superuser}}
+}
+
+// datacenters is a part of a configuration: a store as the datacenter local.
+func datacenters(store backends.Spec) string {
+	return fmt.Sprintf("datacenters:\n  local:\n    store: %s\n%s", store.URL, options(store))
+}
+
+// options is the part of a configuration with the options of a store.
+func options(store backends.Spec) string {
+	text := "    options:\n"
+	for _, name := range slices.Sorted(maps.Keys(store.Options)) {
+		text += fmt.Sprintf("      %s: %q\n", name, store.Options[name])
+	}
+	return text
 }
 
 // people are the accounts that start makes, as the stores have them.
@@ -40,10 +57,7 @@ func testOwners(t *testing.T, spec backends.Spec, owners map[string]string) {
 
 	config := fmt.Sprintf("datacenters:\n  dc:\n    store: %s\n    dir: /pfs\n    mounts:\n", spec.URL) +
 		"      kept: {path: /before, access: everybody, as-user: true, write: true}\n" +
-		"      open: {path: /apart, access: everybody}\n    options:\n"
-	for _, name := range slices.Sorted(maps.Keys(spec.Options)) {
-		config += fmt.Sprintf("      %s: %q\n", name, spec.Options[name])
-	}
+		"      open: {path: /apart, access: everybody}\n" + options(spec)
 	file := writeConfig(t, t.TempDir(), config)
 	if got := run(t, "", "check", "--data", dataFor(t), "--config", file); got.code != 0 {
 		t.Fatalf("check: code %d\n%s%s", got.code, got.stdout, got.stderr)

@@ -4,10 +4,8 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"io"
 	"maps"
 	"math/rand/v2"
-	"net/http"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -24,7 +22,7 @@ func TestHadoopShell(t *testing.T) {
 	c := testbed.HDFS(t)
 	t.Run("local", func(t *testing.T) { hadoopScene(t, c, "") })
 	t.Run("hdfs", func(t *testing.T) {
-		hadoopScene(t, c, fmt.Sprintf("datacenters:\n  local:\n    store: hdfs://%s\n    options: {conf-dir: %s, user: %s}\n", c.Scratch(t), c.ConfDir, c.Superuser))
+		hadoopScene(t, c, datacenters(hdfsStore(t, c)))
 	})
 }
 
@@ -119,22 +117,12 @@ type like struct{ base, user string }
 // ask returns what is compared of an answer.
 func (l *like) ask(t *testing.T, method, path, query, body string) string {
 	t.Helper()
-	u := l.base + path + "?" + query + "&user.name=" + url.QueryEscape(l.user)
-	r, err := http.NewRequestWithContext(t.Context(), method, u, strings.NewReader(body))
-	if err != nil {
-		t.Fatal(err)
-	}
-	a, err := http.DefaultClient.Do(r)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer a.Body.Close()
-	b, _ := io.ReadAll(a.Body)
+	status, answer := ask(t, method, l.base+path+"?"+query+"&user.name="+url.QueryEscape(l.user), body)
 	var v any
-	if strings.Contains(query, "op=OPEN") && a.StatusCode == 200 || json.Unmarshal(b, &v) != nil {
-		return fmt.Sprintf("%d %.100q", a.StatusCode, b)
+	if strings.Contains(query, "op=OPEN") && status == 200 || json.Unmarshal([]byte(answer), &v) != nil {
+		return fmt.Sprintf("%d %.100q", status, answer)
 	}
-	return fmt.Sprintf("%d %s", a.StatusCode, shape(v, ""))
+	return fmt.Sprintf("%d %s", status, shape(v, ""))
 }
 
 // shape is v with the values that must be equal, and the kinds of others.

@@ -54,7 +54,13 @@ func python(t *testing.T) string {
 // ask sends a request to the gateway.
 func (s *webhdfsService) ask(t *testing.T, method, path, query, body string) (status int, answer string) {
 	t.Helper()
-	r, err := http.NewRequestWithContext(t.Context(), method, s.webhdfs+"/webhdfs/v1"+path+"?"+query, strings.NewReader(body))
+	return ask(t, method, s.webhdfs+"/webhdfs/v1"+path+"?"+query, body)
+}
+
+// ask sends a request.
+func ask(t *testing.T, method, url, body string) (status int, answer string) {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), method, url, strings.NewReader(body))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,5 +1,6 @@
 // Package testbed gives tests real stores on loopback: an HDFS, as HDFS, HDFSPair or
-// HDFSSecure describes it, and a CephFS; a Kubernetes of one node, and a browser.
+// HDFSSecure describes it, and a CephFS; a Kubernetes of one node, and a browser; and processes
+// of pfsd that they can kill, behind a balancer.
 //
 // # One cluster of each kind
 //

@@ -2,6 +2,7 @@ package testbed
 
 import (
 	"bytes"
+	"context"
 	"crypto/ed25519"
 	"encoding/pem"
 	"fmt"
@@ -10,6 +11,7 @@ import (
 	"os/exec"
 	"os/user"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -25,6 +27,43 @@ func SSH(t testing.TB) {
 func openSSH(t testing.TB) map[string]string {
 	t.Helper()
 	return up(t, "ssh", script(t, "ssh.sh"), nil, "up")
+}
+
+// SSHClient runs OpenSSH's programs as one user.
+type SSHClient struct {
+	Dir      string // in which they run; it also gets the host keys that they have seen
+	Address  string // of the server
+	User     string
+	Password string // used without Key
+	Key      string // file of a private key
+}
+
+// Run runs a program, and returns what it says. HOST in its arguments is the user at the server.
+func (c SSHClient) Run(t testing.TB, stdin, program string, args ...string) (string, error) {
+	t.Helper()
+	host, port, err := net.SplitHostPort(c.Address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	askpass := filepath.Join(t.TempDir(), "askpass")
+	if err := os.WriteFile(askpass, []byte("#!/bin/sh\ncat <<'END'\n"+c.Password+"\nEND\n"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	all := []string{"-oPreferredAuthentications=password", "-oNumberOfPasswordPrompts=1"}
+	if c.Key != "" {
+		all = []string{"-oPreferredAuthentications=publickey", "-oIdentityFile=" + c.Key, "-oIdentitiesOnly=yes"}
+	}
+	all = append(all, "-oPort="+port, "-oUserKnownHostsFile="+filepath.Join(c.Dir, "known_hosts"), "-oStrictHostKeyChecking=accept-new", "-F/dev/null")
+	for _, a := range args {
+		all = append(all, strings.ReplaceAll(a, "HOST", c.User+"@"+host))
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, program, all...)
+	cmd.Dir, cmd.Stdin = c.Dir, strings.NewReader(stdin)
+	cmd.Env = append(os.Environ(), "SSH_ASKPASS="+askpass, "SSH_ASKPASS_REQUIRE=force")
+	out, err := cmd.CombinedOutput()
+	return string(out), err
 }
 
 // SSHServer is a real sshd on loopback, into which the user of the test may log in with a key.

@@ -3,7 +3,6 @@ package sftpd_test
 import (
 	"bytes"
 	"context"
-	"fmt"
 	"math/rand/v2"
 	"net"
 	"os"
@@ -44,10 +43,6 @@ func newWorld(t testing.TB) *world {
 	}
 	w := &world{Service: gatewaytest.New(t, fsys), dir: t.TempDir(), store: store}
 	w.addr, w.stop = serve(t, w.Service)
-	script := fmt.Sprintf("#!/bin/sh\necho '%s'\n", gatewaytest.Password)
-	if err := os.WriteFile(filepath.Join(w.dir, "askpass"), []byte(script), 0o700); err != nil {
-		t.Fatal(err)
-	}
 	return w
 }
 
@@ -86,29 +81,11 @@ func serve(t testing.TB, s *gatewaytest.Service) (addr string, stop func()) {
 	return l.Addr().String(), stop
 }
 
-// options are those of ssh in all its clients.
-func (w *world) options() []string {
-	_, port, _ := net.SplitHostPort(w.addr)
-	login := []string{"-oPreferredAuthentications=password", "-oNumberOfPasswordPrompts=1"}
-	if w.key != "" {
-		login = []string{"-oPreferredAuthentications=publickey", "-oIdentityFile=" + w.key, "-oIdentitiesOnly=yes"}
-	}
-	return append(login, "-oPort="+port, "-oUserKnownHostsFile="+filepath.Join(w.dir, "known_hosts"), "-oStrictHostKeyChecking=accept-new", "-F/dev/null")
-}
-
 // run runs a client in w.dir. HOST in its arguments is alice at the gateway.
 func (w *world) run(t testing.TB, stdin, program string, args ...string) (string, error) {
 	t.Helper()
-	for i, a := range args {
-		args[i] = strings.ReplaceAll(a, "HOST", gatewaytest.Alice+"@127.0.0.1")
-	}
-	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
-	defer cancel()
-	c := exec.CommandContext(ctx, program, append(w.options(), args...)...)
-	c.Dir, c.Stdin = w.dir, strings.NewReader(stdin)
-	c.Env = append(os.Environ(), "SSH_ASKPASS="+filepath.Join(w.dir, "askpass"), "SSH_ASKPASS_REQUIRE=force")
-	out, err := c.CombinedOutput()
-	return string(out), err
+	c := testbed.SSHClient{Dir: w.dir, Address: w.addr, User: gatewaytest.Alice, Password: gatewaytest.Password, Key: w.key}
+	return c.Run(t, stdin, program, args...)
 }
 
 // must is run for a client that must succeed.

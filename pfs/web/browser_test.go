@@ -1,14 +1,11 @@
 package web
 
 import (
-	"bufio"
 	"bytes"
 	"fmt"
-	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -360,63 +357,43 @@ func TestBrowserAttacks(t *testing.T) {
 	}
 }
 
-// TestBrowserKilled kills the process of the service in the middle of an upload, and starts it again.
+// TestBrowserKilled kills the service in the middle of an upload: one of two replicas behind a balancer, and then
+// all. The page waits until one is there, and the upload goes on by itself.
 func TestBrowserKilled(t *testing.T) {
 	testbed.Long(t)
-	dir := t.TempDir()
-	program, data := filepath.Join(dir, "pfsd"), filepath.Join(dir, "data")
-	if out, err := exec.Command("go", "build", "-o", program, "github.com/paddlecloud/pfs/cmd/pfsd").CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
-	add := exec.Command(program, "user", "add", gatewaytest.Alice, "--data", data, "--password-stdin")
-	add.Stdin = strings.NewReader(gatewaytest.Password + "\n")
-	if out, err := add.CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
-	listen := "127.0.0.1:0"
-	start := func() *exec.Cmd {
-		t.Helper()
-		cmd := exec.Command(program, "serve", "--data", data, "--listen", listen)
-		stderr, err := cmd.StderrPipe()
-		if err == nil {
-			err = cmd.Start()
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
-		for lines := bufio.NewScanner(stderr); lines.Scan(); {
-			if _, at, ok := strings.Cut(lines.Text(), "listening on https://"); ok {
-				listen = at
-				go func() { _, _ = io.Copy(io.Discard, stderr) }()
-				return cmd
-			}
-		}
-		t.Fatal("pfsd does not start")
-		return nil
-	}
-	running := start()
-	s := &site{web: &httptest.Server{URL: "https://" + listen}}
+	program, data := testbed.BuildPfsd(t), filepath.Join(t.TempDir(), "data")
+	testbed.AddUser(t, program, data, gatewaytest.Alice, gatewaytest.Password)
+	r := testbed.StartReplicas(t, program, 2, "--data", data)
+	address := r.Balance(func(p *testbed.Pfsd) string { return p.Address("listening on https://") })
+	s := &site{web: &httptest.Server{URL: "https://" + address}}
 	p := startChromium(t, t.TempDir()).open(t, s)
 	p.login()
-	content := pfstest.Pattern(4, 12*pfs.ChunkSize+1)
+	content := pfstest.Pattern(4, 16*pfs.ChunkSize+1)
 	path := file(t, t.TempDir(), "big.bin", content)
-	p.slow("*/ui/send/leaf/*", time.Second)
 	p.click("summary", "Upload")
 	p.choose("input[name=file]", path)
+	r.KillAfter(5 * pfs.ChunkSize)
 	p.click("#upload button", "Upload")
-	for _, at := range []string{"0.1", "0.5"} {
-		p.wait("document.querySelector('#transfers progress')?.value > " + at)
-		if err := running.Process.Kill(); err != nil {
-			t.Fatal(err)
+	killed := func() {
+		t.Helper()
+		for end := time.Now().Add(patience); r.Doomed(); time.Sleep(10 * time.Millisecond) {
+			if time.Now().After(end) {
+				t.Fatal("the browser sends no more")
+			}
 		}
-		_ = running.Wait()
-		p.wait("document.querySelector('#transfers').innerText.includes('Waiting')")
-		running = start()
-		p.wait("!document.querySelector('#transfers').innerText.includes('Waiting')")
 	}
+	killed()
+	r.KillAfter(4 * pfs.ChunkSize) // the other one
+	killed()
+	p.wait("document.querySelector('#transfers').innerText.includes('Waiting')")
+	name := filepath.Join(data, "store", "home", gatewaytest.Alice, "big.bin")
+	if info, err := os.Stat(name); !os.IsNotExist(err) {
+		t.Errorf("half of the upload is there: %v, %v", info, err)
+	}
+	r.Killed()
+	r.Revive()
 	p.wait("document.querySelector('#transfers').innerText.includes('1 of 1 uploaded and verified')")
-	b, err := os.ReadFile(filepath.Join(data, "store", "home", gatewaytest.Alice, "big.bin"))
+	b, err := os.ReadFile(name)
 	if err != nil || !bytes.Equal(b, content) {
 		t.Errorf("the uploaded file has %d bytes, %v; want %d", len(b), err, len(content))
 	}
