@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -15,6 +16,7 @@ import (
 	"sync"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/paddlecloud/pfs/fuse"
 	"github.com/rogpeppe/go-internal/testscript"
@@ -32,7 +34,7 @@ const password = "a password for tests"
 //
 //	service NAME [FLAG...]  start pfsd with the users alice and (an admin) ada; sets
 //	                        $NAME to its address and $NAME_PIN to its fingerprint
-//	stop NAME               end it
+//	end NAME                end it (stop is a command of testscript: it ends the script)
 //	login NAME [FLAG...]    paddlectl login as alice
 //	exits CODE CMD ARG...   run CMD, which must exit with CODE
 //	rehearsed CODE CMD ...  exits, of CMD with --dry-run and then of CMD: the output must be
@@ -55,6 +57,7 @@ func TestScripts(t *testing.T) {
 			e.Setenv("XDG_CACHE_HOME", filepath.Join(e.WorkDir, ".cache"))
 			e.Setenv("PATH", tools.dir+string(os.PathListSeparator)+e.Getenv("PATH"))
 			e.Defer(func() { unmountBelow(e.WorkDir) })
+			e.Defer(func() { endJobs(t, e.WorkDir) })
 			e.Setenv("GORACE", "atexit_sleep_ms=0") // else a second for each command, under -race
 			return os.WriteFile(filepath.Join(e.WorkDir, ".password"), []byte(password+"\n"), 0o600)
 		},
@@ -73,7 +76,7 @@ func TestScripts(t *testing.T) {
 		},
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
 			"service": tools.service,
-			"stop":    tools.stop,
+			"end":     tools.end,
 			"login":   login,
 			"exits":   exits,
 			"fill":    fill,
@@ -82,6 +85,32 @@ func TestScripts(t *testing.T) {
 			"rehearsed": rehearsed,
 		},
 	})
+}
+
+// endJobs ends the supervisors and launchers of jobs below dir that a script has left.
+func endJobs(t *testing.T, dir string) {
+	left := func() (pids []int) {
+		names, _ := filepath.Glob("/proc/[0-9]*/cmdline")
+		for _, name := range names {
+			args, _ := os.ReadFile(name) // the process may have ended
+			if bytes.Contains(args, []byte("\x00job-process\x00")) && bytes.Contains(args, []byte("\x00"+dir+"/")) {
+				pid, _ := strconv.Atoi(filepath.Base(filepath.Dir(name)))
+				pids = append(pids, pid)
+			}
+		}
+		return pids
+	}
+	all := left()
+	for _, pid := range all {
+		_ = syscall.Kill(pid, syscall.SIGTERM) // it may have ended
+	}
+	for end := time.Now().Add(2 * time.Minute); len(all) > 0; all = left() {
+		if time.Now().After(end) {
+			t.Errorf("the processes %v of jobs ignore SIGTERM", all)
+			return
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
 }
 
 // tools are shared by scripts: pfsd, pfs-agent, and the accounts of its services.
@@ -179,9 +208,9 @@ func announced(r io.Reader) (url, pin string, err error) {
 	return "", "", fmt.Errorf("the service ended:\n%s", &said)
 }
 
-func (s *tools) stop(ts *testscript.TestScript, neg bool, args []string) {
+func (s *tools) end(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 1 {
-		ts.Fatalf("usage: stop NAME")
+		ts.Fatalf("usage: end NAME")
 	}
 	pid, err := strconv.Atoi(ts.Getenv(args[0] + "_PID"))
 	ts.Check(err)

@@ -186,11 +186,8 @@ jobs go on.`,
 				defer cancel()
 			}
 			s, err := openFor(ctx, a, datacenter, json, operands...)
-			if err != nil && context.Cause(ctx) == errTimeout {
-				return pfs.Errorf("paddlectl.wait", "", pfs.Unavailable, "the service has not answered within %v", most)
-			}
 			if err != nil {
-				return err
+				return late(ctx, err, most)
 			}
 			return s.wait(ctx, operands, most, json)
 		},
@@ -207,11 +204,19 @@ func (s *session) wait(ctx context.Context, names []string, most time.Duration, 
 		if err != nil {
 			return err
 		}
-		return s.verdict(ctx, r, json)
+		return late(ctx, s.verdict(ctx, r, json), most)
 	})
 }
 
 var errTimeout = errors.New("the time is over")
+
+// late returns err, or that the service has not answered within most if that is the cause.
+func late(ctx context.Context, err error, most time.Duration) error {
+	if err != nil && context.Cause(ctx) == errTimeout {
+		return pfs.Errorf("paddlectl.wait", "", pfs.Unavailable, "the service has not answered within %v", most)
+	}
+	return err
+}
 
 // ended waits until a job has ended. An engine that is unavailable is asked again.
 func (s *session) ended(ctx context.Context, name string) (*job.Record, error) {

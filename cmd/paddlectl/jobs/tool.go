@@ -5,6 +5,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
+	"time"
 
 	"github.com/paddlecloud/pfs/cmd/internal/app"
 	"github.com/paddlecloud/pfs/internal/job"
@@ -22,6 +24,9 @@ type Tool struct {
 	*session
 	spec *job.Spec
 }
+
+// patience is how long workers may be starting before Tool.Wait tells why they are not.
+const patience = 10 * time.Second
 
 // toolAttempts is how often a worker of a Tool is started.
 const toolAttempts = 4
@@ -97,11 +102,22 @@ func (t *Tool) Submit(ctx context.Context, file string, text []byte) error {
 	return t.explain(sub.Submit(ctx), "")
 }
 
-// Wait waits for the success of the job. It calls look meanwhile, whose error ends the job.
-func (t *Tool) Wait(ctx context.Context, look func() error) error {
+// Wait waits for the success of the job. It calls look meanwhile, whose error ends the job. It calls waits with the reason for which
+// workers have not started for a while.
+func (t *Tool) Wait(ctx context.Context, look func() error, waits func(reason string)) error {
 	name := t.spec.Name
+	told, why, since := "", "", time.Time{}
 	for {
 		r, _, err := t.job(ctx, name)
+		if err == nil && slices.ContainsFunc(r.Workers, func(w job.Worker) bool { return w.State == job.Pending }) {
+			if r.Reason != why {
+				why, since = r.Reason, time.Now()
+			}
+			if why != told && time.Since(since) > patience {
+				told = why
+				waits(why)
+			}
+		}
 		if err == nil && r.State == job.Succeeded {
 			return nil
 		}

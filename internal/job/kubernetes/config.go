@@ -26,6 +26,7 @@ type Config struct {
 	Storage     resource.Quantity // the local disk of a pod: outputs, logs, and what programs write elsewhere
 	Quota       corev1.ResourceList
 	MaxGrace    time.Duration       // the longest time that the cluster gives a pod to end; 0: any
+	PullTime    time.Duration       // how long an image may be impossible to pull
 	Retention   time.Duration       // after which the objects of a job that has ended are removed
 	GPUResource corev1.ResourceName // that GPUs are in the cluster
 }
@@ -53,6 +54,7 @@ var setters = map[string]func(*Config, string) error{
 	"uid":          number(func(c *Config) *int64 { return &c.UID }),
 	"gid":          number(func(c *Config) *int64 { return &c.GID }),
 	"max-grace":    period(func(c *Config) *time.Duration { return &c.MaxGrace }),
+	"pull-time":    period(func(c *Config) *time.Duration { return &c.PullTime }),
 	"retention":    period(func(c *Config) *time.Duration { return &c.Retention }),
 	"storage": func(c *Config, s string) (err error) {
 		c.Storage, err = resource.ParseQuantity(s)
@@ -87,7 +89,7 @@ func period(to func(*Config) *time.Duration) func(*Config, string) error {
 // Parse makes a Config of options, as an administrator writes them.
 func Parse(options map[string]string) (Config, error) {
 	const op = "kubernetes.Parse"
-	c := Config{Mount: Plugin, UID: 1000, GID: 1000, Storage: resource.MustParse("20Gi"), Retention: 24 * time.Hour, GPUResource: "nvidia.com/gpu"}
+	c := Config{Mount: Plugin, UID: 1000, GID: 1000, Storage: resource.MustParse("20Gi"), PullTime: 10 * time.Minute, Retention: 24 * time.Hour, GPUResource: "nvidia.com/gpu"}
 	for _, name := range slices.Sorted(maps.Keys(options)) {
 		set, ok := setters[name]
 		if !ok {
@@ -110,8 +112,8 @@ func Parse(options map[string]string) (Config, error) {
 		wrong = "uid and gid: the programs of users cannot run as root"
 	case c.Storage.Sign() <= 0:
 		wrong = fmt.Sprintf("storage: %s is not an amount such as 20Gi", c.Storage.String())
-	case c.MaxGrace < 0 || c.Retention < 0:
-		wrong = "max-grace and retention cannot be negative"
+	case c.MaxGrace < 0 || c.PullTime < 0 || c.Retention < 0:
+		wrong = "max-grace, pull-time and retention cannot be negative"
 	}
 	if wrong != "" {
 		return c, pfs.Errorf(op, "", pfs.Invalid, "%s", wrong)

@@ -81,6 +81,9 @@ type stored struct {
 	Kill    bool   `json:"kill,omitempty"`   // somebody asked for the end of the job
 	Failed  string `json:"failed,omitempty"` // why an attempt failed
 	FailedN int    `json:"failed_attempt,omitempty"`
+	Final   bool   `json:"final,omitempty"` // another attempt would fail in the same way
+	Taken   string `json:"taken,omitempty"` // the worker whose pod the cluster took away first in the attempt TakenN, and why
+	TakenN  int    `json:"taken_attempt,omitempty"`
 }
 
 // entry is a job of the cluster.

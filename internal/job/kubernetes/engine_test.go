@@ -19,6 +19,7 @@ import (
 	"github.com/paddlecloud/pfs/pfs/memfs"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
 // scene is an engine over a fake cluster, and a store.
@@ -480,5 +481,100 @@ func TestNoMarker(t *testing.T) {
 	s.submit(t)
 	if err := s.Kill(t.Context(), "alice@example.com", "Fit.A-line", func(*job.Record) {}); err != nil || len(s.abandoned) != 3 {
 		t.Errorf("after a kill: %v, %q", err, s.abandoned)
+	}
+}
+
+// putPod adds a pod to the cluster.
+func (s *scene) putPod(t *testing.T, p corev1.Pod) *corev1.Pod {
+	t.Helper()
+	p.TypeMeta, p.Namespace = metav1.TypeMeta{APIVersion: "v1", Kind: "Pod"}, job.Namespace("alice@example.com")
+	text, err := json.Marshal(p)
+	o := tree{}
+	if err == nil {
+		err = json.Unmarshal(text, &o)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.f.mu.Lock()
+	defer s.f.mu.Unlock()
+	s.f.put("/api/v1/namespaces/"+p.Namespace+"/pods/"+p.Name, o)
+	return &p
+}
+
+// TestTaken: why a pod was taken away is known when it is gone.
+func TestTaken(t *testing.T) {
+	target := corev1.PodCondition{Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue, Reason: "EvictionByEvictionAPI", Message: "of the test"}
+	taken := func(p *corev1.Pod) {
+		mainState(isRunning())(p)
+		p.Status.Conditions = []corev1.PodCondition{target}
+	}
+	t.Run("trainer", func(t *testing.T) {
+		s := newScene(t)
+		s.submit(t)
+		p := s.putPod(t, testPod("1", taken))
+		for range 2 {
+			if err := s.noteTaken(t.Context(), p); err != nil {
+				t.Fatal(err)
+			}
+		}
+		s.f.collect(attemptName(testSpec(), 1, job.Trainer), "")
+		s.f.edit(t, "jobs", object1+"-1-trainer", condition("Failed", "PodFailurePolicy"))
+		s.pass(t, 4)
+		if j := s.stored(t); j.Attempt != 2 || j.Failed != "trainer-1: evicted from its node: of the test" {
+			t.Errorf("%+v", j)
+		}
+		if err := s.noteTaken(t.Context(), p); err != nil || s.stored(t).TakenN != 1 { // it is of an attempt that is over
+			t.Errorf("%+v, %v", s.stored(t), err)
+		}
+	})
+	t.Run("pserver", func(t *testing.T) {
+		s := newScene(t)
+		s.submit(t)
+		s.putPod(t, testPod("0", mainState(isRunning())))
+		s.putPod(t, testPod("1", mainState(isRunning())))
+		server := testPod("0", taken)
+		server.Name, server.Labels[labelRole] = attemptName(testSpec(), 1, job.Pserver)+"-0", job.Pserver
+		if err := s.noteTaken(t.Context(), s.putPod(t, server)); err != nil {
+			t.Fatal(err)
+		}
+		s.pass(t, 1)
+		if j := s.stored(t); j.FailedN != 1 || j.Failed != "pserver-0: evicted from its node: of the test" {
+			t.Errorf("%+v", j)
+		}
+	})
+}
+
+// stored returns the state of the job in the cluster.
+func (s *scene) stored(t *testing.T) *entry {
+	t.Helper()
+	j, err := s.find(t.Context(), "alice@example.com", "Fit.A-line")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return j
+}
+
+// TestUnpullable: a job whose image cannot be pulled fails after a while, and is not tried again.
+func TestUnpullable(t *testing.T) {
+	s := newScene(t)
+	s.Config.PullTime = 10 * time.Minute
+	s.submit(t)
+	scheduled := func(ago time.Duration) {
+		s.putPod(t, testPod("1", func(p *corev1.Pod) {
+			mainState(isWaiting("ImagePullBackOff", "not found"))(p)
+			p.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodScheduled, Status: corev1.ConditionTrue, LastTransitionTime: metav1.NewTime(time.Now().Add(-ago))}}
+		}))
+	}
+	const want = "trainer-1: the image registry.example.org/train:1 cannot be pulled: not found"
+	scheduled(time.Minute)
+	s.pass(t, 2)
+	if r := s.state(t); r.State != job.Pending || !strings.Contains(r.Reason, want) {
+		t.Errorf("%+v", r)
+	}
+	scheduled(time.Hour)
+	s.pass(t, 4)
+	if r := s.state(t); r.State != job.Failed || r.Reason != want || r.Attempt != 1 {
+		t.Errorf("%+v", r)
 	}
 }

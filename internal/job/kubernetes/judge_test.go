@@ -66,7 +66,7 @@ func TestReasons(t *testing.T) {
 		reason string // of the worker
 	}{
 		{"unschedulable", condition(corev1.PodCondition{Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Message: "0/3 nodes are available: 3 Insufficient cpu."}),
-			job.Running, job.Pending, "no node has what it needs: 0/3 nodes are available: 3 Insufficient cpu."},
+			job.Running, job.Pending, "no node has what its pod needs, 2100m cpu, 20736Mi ephemeral-storage, 2112Mi memory: 0/3 nodes are available: 3 Insufficient cpu."},
 		{"image", mainState(isWaiting("ImagePullBackOff", "Back-off pulling image")), job.Running, job.Pending, "the image registry.example.org/train:1 cannot be pulled: Back-off"},
 		{"config", mainState(isWaiting("CreateContainerConfigError", `secret "x" not found`)), job.Running, job.Pending, `the container main cannot be started: secret "x" not found`},
 		{"starting", mainState(isWaiting("PodInitializing", "")), job.Running, job.Pending, "its containers are being started"},

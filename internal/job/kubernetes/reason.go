@@ -3,9 +3,11 @@ package kubernetes
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/paddlecloud/pfs/internal/job"
 	batchv1 "k8s.io/api/batch/v1"
@@ -20,7 +22,7 @@ func waiting(p *corev1.Pod, main *corev1.ContainerStatus, notes []corev1.Event) 
 	}
 	for _, c := range p.Status.Conditions {
 		if c.Type == corev1.PodScheduled && c.Status == corev1.ConditionFalse {
-			return "no node has what it needs: " + clean(c.Message)
+			return fmt.Sprintf("no node has what its pod needs, %s: %s", requests(p), clean(c.Message))
 		}
 	}
 	for _, s := range append(slices.Clone(p.Status.InitContainerStatuses), *main) {
@@ -45,6 +47,35 @@ func waiting(p *corev1.Pod, main *corev1.ContainerStatus, notes []corev1.Event) 
 	return "its containers are being started"
 }
 
+// requests returns what a pod needs of its node.
+func requests(p *corev1.Pod) string {
+	var list []string
+	all := effective(p.Spec, func(r corev1.ResourceRequirements) corev1.ResourceList { return r.Requests })
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		q := all[name]
+		list = append(list, fmt.Sprintf("%s %s", q.String(), name))
+	}
+	return strings.Join(list, ", ")
+}
+
+// pullFailures are the reasons for which a container waits whose image cannot be pulled.
+var pullFailures = []string{"ErrImagePull", "ImagePullBackOff", "InvalidImageName", "ErrImageNeverPull", "RegistryUnavailable", "ImageInspectError"}
+
+// unpullable explains why an image of a pod cannot be pulled, and returns the time since which the pod has a node; "" if it can.
+func unpullable(p *corev1.Pod) (reason string, since time.Time) {
+	for _, s := range append(slices.Clone(p.Status.InitContainerStatuses), p.Status.ContainerStatuses...) {
+		if w := s.State.Waiting; w != nil && slices.Contains(pullFailures, w.Reason) {
+			reason = waitReason(p, s.Name, w)
+		}
+	}
+	for _, c := range p.Status.Conditions {
+		if c.Type == corev1.PodScheduled && c.Status == corev1.ConditionTrue {
+			since = c.LastTransitionTime.Time
+		}
+	}
+	return reason, since
+}
+
 // waitReason explains why a container waits.
 func waitReason(p *corev1.Pod, name string, w *corev1.ContainerStateWaiting) string {
 	image := ""
@@ -53,9 +84,10 @@ func waitReason(p *corev1.Pod, name string, w *corev1.ContainerStateWaiting) str
 			image = c.Image
 		}
 	}
-	switch w.Reason {
-	case "ErrImagePull", "ImagePullBackOff", "InvalidImageName", "ErrImageNeverPull", "RegistryUnavailable", "ImageInspectError":
+	if slices.Contains(pullFailures, w.Reason) {
 		return fmt.Sprintf("the image %s cannot be pulled: %s", image, clean(w.Message))
+	}
+	switch w.Reason {
 	case "CrashLoopBackOff":
 		return fmt.Sprintf("the container %s fails again and again: %s", name, clean(w.Message))
 	case "CreateContainerConfigError", "CreateContainerError", "RunContainerError":
@@ -66,13 +98,8 @@ func waitReason(p *corev1.Pod, name string, w *corev1.ContainerStateWaiting) str
 
 // failure explains why the program of a pod failed.
 func failure(p *corev1.Pod, main *corev1.ContainerStatus) string {
-	for _, c := range p.Status.Conditions {
-		if c.Type == corev1.DisruptionTarget && c.Status == corev1.ConditionTrue {
-			return disruption(c)
-		}
-	}
-	if p.Status.Reason == "Evicted" {
-		return "evicted from its node: " + clean(p.Status.Message)
+	if text := taken(p); text != "" {
+		return text
 	}
 	for _, s := range p.Status.InitContainerStatuses {
 		if t := s.State.Terminated; t != nil && t.ExitCode != 0 && main.State.Running == nil && s.Name != uploadContainer && s.Name != mountContainer {
@@ -119,6 +146,19 @@ func lost(w *job.Worker, p *corev1.Pod) string {
 		}
 	}
 	return "its pod has ended"
+}
+
+// taken explains why the cluster takes a pod away, or returns "" if it does not.
+func taken(p *corev1.Pod) string {
+	for _, c := range p.Status.Conditions {
+		if c.Type == corev1.DisruptionTarget && c.Status == corev1.ConditionTrue {
+			return disruption(c)
+		}
+	}
+	if p.Status.Reason == "Evicted" {
+		return "evicted from its node: " + clean(p.Status.Message)
+	}
+	return ""
 }
 
 // disruption explains why the cluster took a pod away.
@@ -196,6 +236,9 @@ func jobFailure(b *batchv1.Job) string {
 		if (c.Type == batchv1.JobFailed || c.Type == batchv1.JobFailureTarget) && c.Status == corev1.ConditionTrue {
 			if c.Reason == batchv1.JobReasonDeadlineExceeded {
 				return "the time limit has passed"
+			}
+			if strings.Contains(c.Message, string(corev1.DisruptionTarget)) { // and nobody has seen why
+				return "the cluster took a pod away: " + clean(c.Message)
 			}
 			return clean(cmp.Or(c.Message, c.Reason))
 		}

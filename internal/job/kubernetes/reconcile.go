@@ -31,6 +31,7 @@ const (
 // over. Any number of replicas may do so at a time: each change is a change of an object that only one of them can make,
 // or one that does no harm when it is made twice.
 func (e *Engine) Run(ctx context.Context) {
+	go e.watchPods(ctx)
 	written := map[key]string{}
 	var swept time.Time
 	for ctx.Err() == nil {
@@ -118,9 +119,9 @@ func (e *Engine) step(ctx context.Context, j *entry, s *seen, written map[key]st
 		return e.begin(ctx, j, s)
 	}
 	b := s.jobOf(j.Attempt)
-	switch failed := e.failed(j, s, b); {
+	switch failed, final := e.failed(j, s, b); {
 	case failed != "":
-		return e.fail(ctx, j, s, failed)
+		return e.fail(ctx, j, s, failed, final)
 	case b != nil && isTrue(b, batchv1.JobComplete):
 		return e.succeed(ctx, j, s)
 	}
@@ -136,26 +137,46 @@ func attemptOf(o metav1.ObjectMeta) int {
 	return n
 }
 
-// failed explains why the present attempt failed, or returns "".
-func (e *Engine) failed(j *entry, s *seen, b *batchv1.Job) string {
+// failed explains why the present attempt failed, or returns "". It is final if another attempt would fail in the same way.
+func (e *Engine) failed(j *entry, s *seen, b *batchv1.Job) (reason string, final bool) {
 	switch {
 	case j.FailedN == j.Attempt:
-		return j.Failed
+		return j.Failed, j.Final
 	case b == nil:
-		return "somebody removed its Job from the cluster"
+		return "somebody removed its Job from the cluster", false
 	case isTrue(b, batchv1.JobComplete):
-		return ""
+		return "", false
 	}
 	list := workers(j, s)
 	for _, w := range list {
-		if p := podOf(s.pods, w.Role, j.Attempt, w.Index); p != nil && lostSidecar(p) != "" {
-			return lostSidecar(p)
+		p := podOf(s.pods, w.Role, j.Attempt, w.Index)
+		if p == nil {
+			continue
+		}
+		if text := lostSidecar(p); text != "" {
+			return text, true
+		}
+		if text, since := unpullable(p); text != "" && time.Since(since) > e.Config.PullTime {
+			return w.Name + ": " + text, true
 		}
 	}
+	return trouble(j, s, b, list), false
+}
+
+// trouble explains why the workers of the present attempt failed, or returns "".
+func trouble(j *entry, s *seen, b *batchv1.Job, list []job.Worker) string {
+	taken := ""
+	if j.Spec.Restart == job.RestartJob && j.TakenN == j.Attempt {
+		taken = j.Taken
+	}
 	if text := jobFailure(b); text != "" {
-		return cmp.Or(firstFailure(list), text)
+		return cmp.Or(taken, firstFailure(list), text)
 	}
 	if j.Spec.Restart == job.RestartJob {
+		// A StatefulSet replaces the pod of a parameter server, but what that knew is lost.
+		if strings.HasPrefix(taken, job.Pserver) && !trainersOver(list) {
+			return taken
+		}
 		for _, w := range list {
 			if w.Role != job.Pserver {
 				continue
@@ -176,6 +197,50 @@ func (e *Engine) failed(j *entry, s *seen, b *batchv1.Job) string {
 	return ""
 }
 
+// trainersOver reports whether the programs of all trainers have ended.
+func trainersOver(list []job.Worker) bool {
+	return !slices.ContainsFunc(list, func(w job.Worker) bool { return w.Role == job.Trainer && w.ExitCode == nil })
+}
+
+// watchPods notes why the cluster takes pods away, until ctx is done: a pod that has ended is soon gone, and nobody else can tell.
+func (e *Engine) watchPods(ctx context.Context) {
+	for ctx.Err() == nil {
+		w, err := e.c.pods("").Watch(ctx, metav1.ListOptions{LabelSelector: labels.Set{managedBy: manager}.String()})
+		if err == nil { // it begins with all pods that there are
+			for change := range w.ResultChan() {
+				if p, ok := change.Object.(*corev1.Pod); ok {
+					err = errors.Join(err, e.noteTaken(ctx, p))
+				}
+			}
+			w.Stop()
+		}
+		if err != nil && ctx.Err() == nil {
+			e.Log.Warn("why pods were taken away may be unknown", "err", err)
+		}
+		_ = retry.Sleep(ctx, interval)
+	}
+}
+
+// noteTaken records in the state of a job why the cluster takes the pod p away, if it does.
+func (e *Engine) noteTaken(ctx context.Context, p *corev1.Pod) error {
+	text := taken(p)
+	if text == "" {
+		return nil
+	}
+	j, err := e.read(ctx, p.Namespace, p.Labels[labelJob])
+	attempt := attemptOf(p.ObjectMeta)
+	if err != nil || j.Spec.Datacenter != e.Datacenter || j.Attempt != attempt || j.TakenN == attempt || j.State.Ended() {
+		return gone(err)
+	}
+	text = job.WorkerName(p.Labels[labelRole], indexOf(p)) + ": " + text
+	_, err = e.change(ctx, j, func(j *entry) {
+		if j.Attempt == attempt && j.TakenN != attempt {
+			j.Taken, j.TakenN = text, attempt
+		}
+	})
+	return gone(err)
+}
+
 // firstFailure explains the failure of the trainer that ended first, or returns "".
 func firstFailure(list []job.Worker) (text string) {
 	var first time.Time
@@ -189,15 +254,17 @@ func firstFailure(list []job.Worker) (text string) {
 }
 
 // fail ends the present attempt, and begins the next one if there is one left and all pods are over.
-func (e *Engine) fail(ctx context.Context, j *entry, s *seen, reason string) error {
+func (e *Engine) fail(ctx context.Context, j *entry, s *seen, reason string, final bool) error {
 	if j.FailedN != j.Attempt {
 		r := judge(j, s)
 		var err error
-		if j, err = e.change(ctx, j, func(j *entry) { j.Failed, j.FailedN, j.Workers, j.Started = reason, j.Attempt, r.Workers, r.Started }); err != nil {
+		if j, err = e.change(ctx, j, func(j *entry) {
+			j.Failed, j.FailedN, j.Final, j.Workers, j.Started = reason, j.Attempt, final, r.Workers, r.Started
+		}); err != nil {
 			return err
 		}
 	}
-	left := j.Spec.Restart == job.RestartJob && j.Attempt < j.Spec.MaxAttempts && lostIn(s) == ""
+	left := j.Spec.Restart == job.RestartJob && j.Attempt < j.Spec.MaxAttempts && !j.Final
 	// A failed Job keeps its pods, and so their logs. What has not failed must be removed.
 	b := s.jobOf(j.Attempt)
 	if b != nil && jobFailure(b) == "" {
@@ -225,15 +292,6 @@ func (e *Engine) fail(ctx context.Context, j *entry, s *seen, reason string) err
 		err = e.removeShared(ctx, j.ns(), j.name())
 	}
 	return err
-}
-
-func lostIn(s *seen) string {
-	for i := range s.pods {
-		if text := lostSidecar(&s.pods[i]); text != "" {
-			return text
-		}
-	}
-	return ""
 }
 
 // begin creates the objects of the next attempt, when nothing of the last one is left.

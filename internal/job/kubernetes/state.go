@@ -249,7 +249,7 @@ func describe(w *job.Worker, p *corev1.Pod, notes []corev1.Event) {
 			w.State, w.Reason = job.Uploading, strings.TrimPrefix(w.Reason+"; upload pending", "; ")
 		}
 	case main.State.Running != nil:
-		w.State, w.Started = job.Running, main.State.Running.StartedAt.Time
+		w.State, w.Started, w.Reason = job.Running, main.State.Running.StartedAt.Time, taken(p)
 	case over:
 		w.State, w.Reason = job.Failed, failure(p, &main)
 	default:

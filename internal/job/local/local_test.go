@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -36,7 +37,8 @@ func TestMain(m *testing.M) {
 	if len(os.Args) == 3 && os.Args[1] == Supervisor {
 		fsys, err := localfs.New(os.Getenv("LOCAL_TEST_STORE"), localfs.Options{NoSync: true})
 		if err == nil {
-			err = Supervise(context.Background(), Options{FS: fsys, Inputs: os.Getenv("LOCAL_TEST_STORE") + ".inputs", Command: testCommand(os.Getenv("LOCAL_TEST_STORE"))}, os.Args[2])
+			ctx, _ := signal.NotifyContext(context.Background(), syscall.SIGTERM)
+			err = Supervise(ctx, Options{FS: fsys, Inputs: os.Getenv("LOCAL_TEST_STORE") + ".inputs", Command: testCommand(os.Getenv("LOCAL_TEST_STORE"))}, os.Args[2])
 		}
 		if err != nil {
 			fmt.Fprintln(os.Stderr, err)
@@ -717,4 +719,60 @@ func TestManyWorkers(t *testing.T) {
 		t.Errorf("%+v", r)
 	}
 	t.Logf("the job has ended after %v", time.Since(begin))
+}
+
+// TestSupervisorEnds: a supervisor that cannot write its last state ends when it is asked to, and when the directory of the job is gone.
+func TestSupervisorEnds(t *testing.T) {
+	ended := func(t *testing.T, pid int) {
+		t.Helper()
+		for end := time.Now().Add(time.Minute); syscall.Kill(pid, 0) == nil; time.Sleep(10 * time.Millisecond) {
+			if stat, _ := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid)); bytes.Contains(stat, []byte(") Z ")) {
+				return // only its parent, this process, has not noticed
+			}
+			if time.Now().After(end) {
+				t.Fatal("the supervisor has not ended")
+			}
+		}
+	}
+	t.Run("asked", func(t *testing.T) {
+		b := newBed(t)
+		s := spec(1, 0, `echo started; while [ ! -e $PFS_ROOT/go ]; do sleep 0.02; done`)
+		d := b.submit(s)
+		b.printed(s, "started")
+		spare := d.file(stateFile) + ".new"
+		for err := os.ErrExist; err != nil; err = os.Mkdir(spare, 0o700) { // the supervisor may write it meanwhile
+			os.Remove(spare)
+		}
+		if err := os.WriteFile(filepath.Join(b.store, "pfs/go"), nil, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		b.until(s, "ended and not written", func(*job.Record) bool {
+			log, _ := os.ReadFile(d.file(logFile))
+			_, after, _ := bytes.Cut(log, []byte("the job has ended"))
+			return bytes.Contains(after, []byte("the state cannot be written"))
+		})
+		pid := b.supervisorPID(d)
+		if err := syscall.Kill(pid, syscall.SIGTERM); err != nil {
+			t.Fatal(err)
+		}
+		ended(t, pid)
+		if err := os.Remove(spare); err != nil {
+			t.Fatal(err)
+		}
+		if r := b.end(s); r.State != job.Succeeded || r.Attempt != 1 {
+			t.Errorf("%+v", r)
+		}
+	})
+	t.Run("removed", func(t *testing.T) {
+		b := newBed(t)
+		s := spec(1, 0, `echo started; exec sleep 1000`)
+		d := b.submit(s)
+		b.printed(s, "started")
+		pid := b.supervisorPID(d)
+		if err := os.Rename(string(d), filepath.Join(t.TempDir(), "away")); err != nil {
+			t.Fatal(err)
+		}
+		ended(t, pid)
+		b.nothingLeft(d)
+	})
 }

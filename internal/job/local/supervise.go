@@ -169,11 +169,11 @@ func (s *supervisor) carryOut(ctx context.Context) error {
 		if errors.Is(err, errKilled) {
 			state = job.Killed
 		}
-		return s.end(state, err.Error())
+		return s.end(ctx, state, err.Error())
 	}
 	if r.Attempt == 0 {
 		if err := s.begin(1); err != nil {
-			return s.end(job.Failed, err.Error())
+			return s.end(ctx, job.Failed, err.Error())
 		}
 	}
 	for {
@@ -186,11 +186,11 @@ func (s *supervisor) carryOut(ctx context.Context) error {
 			if state == job.Failed && r.Spec.MaxAttempts > 1 && !a.final {
 				reason += fmt.Sprintf("; that was attempt %d of %d", r.Attempt, r.Spec.MaxAttempts)
 			}
-			return s.end(state, reason)
+			return s.end(ctx, state, reason)
 		}
 		s.log.Info("the attempt has failed", "attempt", r.Attempt, "reason", reason)
 		if err := s.begin(r.Attempt + 1); err != nil {
-			return s.end(job.Failed, err.Error())
+			return s.end(ctx, job.Failed, err.Error())
 		}
 		r.Reason = fmt.Sprintf("attempt %d failed: %s", r.Attempt-1, reason)
 		s.save()
@@ -225,7 +225,7 @@ func (s *supervisor) begin(n int) error {
 }
 
 // end records the end of the job.
-func (s *supervisor) end(state job.State, reason string) error {
+func (s *supervisor) end(ctx context.Context, state job.State, reason string) error {
 	r := &s.state.Record
 	r.State, r.Reason, r.Ended = state, reason, now()
 	s.log.Info("the job has ended", "state", state, "reason", reason)
@@ -238,7 +238,13 @@ func (s *supervisor) end(state job.State, reason string) error {
 			return nil
 		}
 		s.log.Error("the state cannot be written", "error", err)
-		time.Sleep(time.Second)
+		if _, gone := os.Lstat(string(s.dir)); errors.Is(gone, os.ErrNotExist) {
+			return gone // nobody can take over
+		}
+		if ctx.Err() != nil {
+			return err
+		}
+		_ = retry.Sleep(ctx, time.Second)
 	}
 }
 
