@@ -65,7 +65,7 @@ func TestPods(t *testing.T) {
 				k.Kubectl(t, "", "-n", "pfs-system", "rollout", "status", "ds/pfs-csi", "--timeout=3m")
 			})
 		})
-		t.Run("Jobs", func(t *testing.T) { testJobs(t, p) }) // the last: it ends the service
+		t.Run("Jobs", func(t *testing.T) { testJobs(t, p) }) // the last: it changes the configuration of pfsd
 	})
 }
 
@@ -131,6 +131,7 @@ func serve(t *testing.T, bin, host string) *service {
 		t.Fatalf("pfsd user add: %v\n%s", err, out)
 	}
 	s.data = data
+	t.Cleanup(func() { s.stop() }) // the last pfsd, whichever test has started it
 	s.start(t, host+":0")
 	s.paddlectl(t, password, "login", "--endpoint", s.endpoint, "--fingerprint", s.fingerprint, "--username", "alice", "--password-stdin")
 	token, err := s.access(t.Context(), "")
@@ -174,7 +175,6 @@ func (s *service) start(t *testing.T, listen string, args ...string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(s.stop)
 	lines := bufio.NewScanner(log)
 	serves := false
 	for !serves && lines.Scan() {

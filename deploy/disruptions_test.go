@@ -270,7 +270,7 @@ func (j *jobs) converted(t *testing.T) {
 	t.Log(j.s.paddlectl(t, "", "get", "workers", "--datacenter", j.place.name, "conv-2"))
 	dir := t.TempDir()
 	for _, name := range []string{"one", "two"} {
-		j.s.paddlectl(t, "", "cp", "-r", j.home()+"/"+name, filepath.Join(dir, name))
+		j.s.paddlectl(t, "", "cp", "-r", j.home()+"/"+name, dir)
 	}
 	if out, err := exec.Command("diff", "-r", filepath.Join(dir, "one"), filepath.Join(dir, "two")).CombinedOutput(); err != nil {
 		t.Errorf("the workers made other bytes: %v\n%s", err, out)

@@ -45,7 +45,11 @@ func TestJobs(t *testing.T) {
 		matrix(t, p, place{name: "ceph", store: "cephfs://" + c.Monitors + "/" + c.FileSystem + "/jobs-" + pfs.NewID(), options: "user: " + c.User + ", keyring: " + c.Keyring, quota: quota, mount: "sidecar", life: "1h"})
 	})
 	t.Run("Tokens", func(t *testing.T) {
-		j := newJobs(t, p, place{name: "local", store: "file://" + filepath.Join(p.s.data, "tokens"), quota: quota, mount: "plugin", life: "1m"})
+		store := filepath.Join(p.s.data, "tokens")
+		if err := os.Mkdir(store, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		j := newJobs(t, p, place{name: "local", store: "file://" + store, quota: quota, mount: "plugin", life: "1m"})
 		j.expired(t)
 	})
 }

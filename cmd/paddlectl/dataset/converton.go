@@ -78,7 +78,12 @@ func runConvertOn(ctx context.Context, a *app.App, o *convertOptions, operands [
 		if !o.quiet {
 			a.Message("the job %s converts, with %s", name, app.Count(int64(o.workers), "worker", "workers"))
 		}
-		if err := tool.Wait(ctx, func() error { return o.lookAtParts(ctx, a) }); err != nil {
+		waits := func(reason string) {
+			if !o.quiet {
+				a.Message("the job %s waits: %s", name, reason)
+			}
+		}
+		if err := tool.Wait(ctx, func() error { return o.lookAtParts(ctx, a) }, waits); err != nil {
 			if ctx.Err() == nil && dataset.PartsFailure(ctx, o.Options) != nil { // the job has ended: --resume need not wait
 				resumed := o.Options
 				resumed.Resume = true

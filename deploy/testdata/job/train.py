@@ -48,10 +48,12 @@ def combine(part):
     host, port = ENV["PADDLE_PSERVERS_IP_PORT_LIST"].split(",")[0].split(":")
     for _ in range(600):
         try:
-            f = socket.create_connection((host, int(port)), 5).makefile("rw")
+            s = socket.create_connection((host, int(port)), 5)
             break
         except OSError:  # it has not started, or has no name yet
             time.sleep(0.1)
+    s.settimeout(None)  # a peer may be starting again
+    f = s.makefile("rw")
     f.write(json.dumps(part) + "\n")
     f.flush()
     return json.loads(f.readline())
