@@ -16,35 +16,82 @@ import (
 	"github.com/paddlecloud/pfs/internal/testbed"
 )
 
-// TestHadoopShell runs Hadoop's own shell on gateways over a local store and over an HDFS.
+// TestHadoopShell runs Hadoop's own shell and distcp on gateways over a local store and over an HDFS.
 func TestHadoopShell(t *testing.T) {
-	testbed.Long(t)
 	c := testbed.HDFS(t)
 	t.Run("local", func(t *testing.T) { hadoopScene(t, c, "") })
 	t.Run("hdfs", func(t *testing.T) {
+		testbed.Long(t)
 		hadoopScene(t, c, datacenters(hdfsStore(t, c)))
 	})
 }
 
-// hadoopScene puts, gets, copies, moves and removes with the shell, as a user who is believed and by a token file.
+// hadoop is a gateway and an HDFS as the programs of Hadoop name them, for a user who is believed.
+type hadoop struct {
+	*webhdfsService
+	c       *testbed.HDFSCluster
+	dir     string // on this machine
+	far, at string // a directory of the HDFS; the home of ann by the gateway
+}
+
+func (h *hadoop) shell(t *testing.T, args ...string) string {
+	t.Helper()
+	return h.c.Do(t, append([]string{"fs"}, args...)...)
+}
+
+// hadoopScene runs the programs on a gateway over a store. The shell is left out of short tests but for what shows that it
+// works: each of its commands starts a Java.
 func hadoopScene(t *testing.T, c *testbed.HDFSCluster, datacenters string) {
 	s := startWebHDFS(t, believing, datacenters)
-	at := strings.Replace(s.webhdfs, "http://", "webhdfs://", 1)
-	dir, far := t.TempDir(), "hdfs://"+c.NameNodes[0]+c.Scratch(t)
+	h := &hadoop{s, c, t.TempDir(), "hdfs://" + c.NameNodes[0] + c.Scratch(t), strings.Replace(s.webhdfs, "http://", "webhdfs://", 1)}
+	t.Setenv("HADOOP_USER_NAME", "ann")
 	content := make([]byte, 3<<20+17)
 	for i := range content {
 		content[i] = byte(rand.Uint32())
 	}
-	local := filepath.Join(dir, "f")
+	local := filepath.Join(h.dir, "f")
 	if err := os.WriteFile(local, content, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	shell := func(args ...string) string {
-		t.Helper()
-		return c.Do(t, append([]string{"fs"}, args...)...)
+	h.shell(t, "-put", local, h.at+"/g")
+	if got := h.shell(t, "-cat", h.at+"/g"); got != string(content) {
+		t.Errorf("cat: %d bytes, want %d", len(got), len(content))
 	}
+	h.distcp(t, content)
+	if !testing.Short() {
+		h.commands(t, local, content)
+	}
+}
+
+// distcp copies from the HDFS to the gateway, and changed files back. distcp compares the checksums of HDFS of both sides.
+func (h *hadoop) distcp(t *testing.T, content []byte) {
+	h.shell(t, "-mkdir", "-p", h.far+"/tree/sub")
+	h.shell(t, "-put", filepath.Join(h.dir, "f"), h.far+"/tree/sub/f")
+	h.shell(t, "-touchz", h.far+"/tree/empty")
+	h.c.Do(t, "distcp", h.far+"/tree", h.at+"/tree")
+	if status, got := h.ask(t, "GET", "/tree/sub/f", "op=OPEN&user.name=ann", ""); status != 200 || got != string(content) {
+		t.Fatalf("distcp to the gateway: %d, %d bytes", status, len(got))
+	}
+	if status, got := h.ask(t, "GET", "/tree/empty", "op=OPEN&user.name=ann", ""); status != 200 || got != "" {
+		t.Errorf("distcp of an empty file to the gateway: %d, %d bytes", status, len(got))
+	}
+	// The length stays, so only the checksum tells -update that the file has changed.
+	changed := slices.Clone(content)
+	changed[len(changed)/2] ^= 1
+	if status, answer := h.ask(t, "PUT", "/tree/sub/f", "op=CREATE&overwrite=true&user.name=ann", string(changed)); status != 201 {
+		t.Fatalf("CREATE: %d %s", status, answer)
+	}
+	h.c.Do(t, "distcp", "-update", h.at+"/tree", h.far+"/tree")
+	if got := h.shell(t, "-cat", h.far+"/tree/sub/f"); got != string(changed) {
+		t.Errorf("distcp -update from the gateway: the HDFS has %d bytes; want %d that the gateway has, one of them changed", len(got), len(changed))
+	}
+}
+
+// commands puts, gets, copies, moves and removes with the shell.
+func (h *hadoop) commands(t *testing.T, local string, content []byte) {
+	shell := func(args ...string) string { t.Helper(); return h.shell(t, args...) }
+	dir, far, at := h.dir, h.far, h.at
 	shell("-put", local, far+"/f")
-	t.Setenv("HADOOP_USER_NAME", "ann")
 	shell("-mkdir", "-p", at+"/a/b")
 	shell("-put", local, at+"/a/f")
 	shell("-put", "-f", local, at+"/a/f")
@@ -53,9 +100,6 @@ func hadoopScene(t *testing.T, c *testbed.HDFSCluster, datacenters string) {
 	}
 	if got := strings.Fields(shell("-count", at+"/a")); len(got) < 3 || got[0] != "2" || got[1] != "1" || got[2] != fmt.Sprint(len(content)) {
 		t.Errorf("count: %q", got)
-	}
-	if got := shell("-cat", at+"/a/f"); got != string(content) {
-		t.Errorf("cat: %d bytes, want %d", len(got), len(content))
 	}
 	shell("-get", at+"/a/f", filepath.Join(dir, "back"))
 	if got, err := os.ReadFile(filepath.Join(dir, "back")); err != nil || !bytes.Equal(got, content) {
@@ -72,12 +116,12 @@ func hadoopScene(t *testing.T, c *testbed.HDFSCluster, datacenters string) {
 		fields := strings.Fields(shell("-checksum", name))
 		return strings.Join(fields[1:], " ")
 	}
-	if a, b := sum(at+"/a/from"), sum(at+"/a/copy"); a != b {
-		t.Errorf("equal files have the checksums %s and %s", a, b)
+	if a, b, c := sum(at+"/a/from"), sum(at+"/a/copy"), sum(far+"/f"); a != b || a != c {
+		t.Errorf("equal files have the checksums %s and %s, on the HDFS %s", a, b, c)
 	}
 	shell("-rm", at+"/a/b/g")
 	shell("-rm", "-r", at+"/a")
-	if status, answer := s.ask(t, "GET", "/a", "op=GETFILESTATUS&user.name=ann", ""); status != 404 {
+	if status, answer := h.ask(t, "GET", "/a", "op=GETFILESTATUS&user.name=ann", ""); status != 404 {
 		t.Errorf("after rm -r: %d %s", status, answer)
 	}
 }

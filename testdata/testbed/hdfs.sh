@@ -15,7 +15,7 @@
 #   hdfs.sh failover NN             (ha) make nn1 or nn2 the active one
 #   hdfs.sh kinit WHO               (secure) the user of the next verbs: nn (the superuser), pfs, alice, bob
 #   hdfs.sh webhdfs METHOD PATH QUERY   (secure) one operation over WebHDFS
-#   hdfs.sh fs|admin ARGS...        Hadoop's own tools: hdfs dfs, hdfs dfsadmin
+#   hdfs.sh fs|admin|distcp ARGS... Hadoop's own tools: hdfs dfs, hdfs dfsadmin, hadoop distcp
 #
 # HDFS_MODE: simple (default), ha (two NameNodes, switched by hand, and DataNodes that report new blocks late),
 # secure (Kerberos, block tokens, HTTPS).
@@ -309,6 +309,7 @@ safemode) tool 256m org.apache.hadoop.hdfs.tools.DFSAdmin -safemode "$1" ;;
 webhdfs) curl -sSfk -m 60 --negotiate -u : -X "$1" -o "$D/log/webhdfs.log" "https://localhost:$(port nn-https)/webhdfs/v1$2?$3" ;;
 kinit) p=$1; case $p in nn|dn) p=$p/localhost ;; esac; kinit -kt "$D/krb/$1.keytab" "$p" ;;
 fs) tool 512m org.apache.hadoop.fs.FsShell "$@" ;;
+distcp) tool 512m org.apache.hadoop.tools.DistCp "$@" ;;
 admin) tool 256m org.apache.hadoop.hdfs.tools.DFSAdmin "$@" ;;
 *) usage ;;
 esac

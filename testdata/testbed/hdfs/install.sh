@@ -24,7 +24,7 @@ install() {
   need java openjdk-17-jre-headless
   need curl curl
   [ "$MODE" != secure ] || { need krb5kdc krb5-kdc krb5-admin-server krb5-user; need kadmin.local krb5-admin-server; need kinit krb5-user; need keytool openjdk-17-jre-headless; clocks; }
-  [ -f "$LIB/.complete" ] || jars
+  cmp -s "$HERE/hdfs/SHA512SUMS" "$LIB/.complete" || jars
   exec 8>&-
 }
 
@@ -34,17 +34,19 @@ clocks() {
 }
 
 # jars: Hadoop and its dependencies from pom.xml, checked against SHA512SUMS. An unreachable
-# repository is not tried again for ten minutes: every test would wait for it.
+# repository is not tried again for ten minutes: every test would wait for it. Jars of an earlier
+# SHA512SUMS stay until all new ones are there: a cluster may be running from them.
 jars() {
   [ -z "$(find "$CACHE/unreachable" -mmin -10 2>/dev/null)" ] || cannot "Maven Central could not be reached a moment ago"
   need mvn maven
   echo "fetching Hadoop into $LIB" >&2
-  rm -rf "$LIB"
+  rm -rf "$LIB.new"
   mvn -q -B -Dstyle.color=never -f "$HERE/hdfs/pom.xml" -Dmaven.repo.local="$CACHE/m2" \
-    dependency:copy-dependencies -DincludeScope=runtime -DoutputDirectory="$LIB" >&2 ||
+    dependency:copy-dependencies -DincludeScope=runtime -DoutputDirectory="$LIB.new" >&2 ||
     { touch "$CACHE/unreachable"; cannot "Maven Central could not be reached"; }
-  (cd "$LIB" && sha512sum --quiet --strict -c "$HERE/hdfs/SHA512SUMS" >&2) ||
-    { rm -rf "$LIB"; echo "the jars are not those of SHA512SUMS" >&2; exit 1; }
-  rm -rf "$CACHE/m2"
-  touch "$LIB/.complete"
+  (cd "$LIB.new" && sha512sum --quiet --strict -c "$HERE/hdfs/SHA512SUMS" >&2) ||
+    { rm -rf "$LIB.new"; echo "the jars are not those of SHA512SUMS" >&2; exit 1; }
+  cp "$HERE/hdfs/SHA512SUMS" "$LIB.new/.complete"
+  rm -rf "$CACHE/m2" "$LIB"
+  mv "$LIB.new" "$LIB"
 }
