@@ -66,18 +66,28 @@ func (x *session) readDir(ctx context.Context, p *parser) error {
 			return err
 		}
 	}
-	count := len(x.reply)
-	x.reply = append(x.reply, 0, 0, 0, 0)
+	return d.u.Do(ctx, "readdir", func(ctx context.Context) error {
+		return pfs.InTurn(ctx, func() error {
+			x.reply = d.appendNames(x.reply)
+			return nil
+		})
+	})
+}
+
+// appendNames appends the next entries of the page, as many as an answer takes.
+func (d *directory) appendNames(b []byte) []byte {
+	count := len(b)
+	b = append(b, 0, 0, 0, 0)
 	n, now := 0, time.Now()
-	for n < len(d.page) && len(x.reply) < maxNames {
+	for n < len(d.page) && len(b) < maxNames {
 		info := d.page[n]
-		x.reply = appendString(appendString(x.reply, info.Name), longName(info, now))
-		x.reply = appendInfo(x.reply, info)
+		b = appendString(appendString(b, info.Name), longName(info, now))
+		b = appendInfo(b, info)
 		n++
 	}
 	d.page = d.page[n:]
-	binary.BigEndian.PutUint32(x.reply[count:], uint32(n))
-	return nil
+	binary.BigEndian.PutUint32(b[count:], uint32(n))
+	return b
 }
 
 func (d *directory) close(context.Context) error { return nil }

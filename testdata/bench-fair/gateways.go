@@ -18,14 +18,15 @@ import (
 type gateway struct {
 	endpoint, webhdfs, access, refresh string
 	http                               *http.Client
+	ssh                                secure
 }
 
-func newGateway(endpoint, webhdfs string, workers int) (*gateway, error) {
+func newGateway(endpoint, webhdfs, ssh string, workers int) (*gateway, error) {
 	t, err := tokens(endpoint, "alice", "")
 	return &gateway{endpoint, webhdfs, t.Access, t.Refresh, &http.Client{Transport: &http.Transport{
 		MaxIdleConnsPerHost: workers,
 		TLSClientConfig:     &tls.Config{InsecureSkipVerify: true}, // of this machine, started by this program
-	}}}, err
+	}}, secure{addr: ssh}}, err
 }
 
 // ask sends a request and reads the answer, whose bytes done counts in units of 4 MiB.
@@ -94,6 +95,21 @@ func webZip(ctx context.Context, g *gateway, _ int, done *atomic.Int64) error {
 
 func hdfsGet(ctx context.Context, g *gateway, _ int, done *atomic.Int64) error {
 	return g.ask(ctx, "GET", "/webhdfs/v1"+home+"file?op=OPEN", nil, done)
+}
+
+func hdfsPut(ctx context.Context, g *gateway, worker int, done *atomic.Int64) error {
+	const chunks = 8
+	r, err := http.NewRequestWithContext(ctx, "PUT", fmt.Sprint(g.webhdfs, "/webhdfs/v1", home, "put", worker, "?op=CREATE&overwrite=true"), nil)
+	if err != nil {
+		return err
+	}
+	r.Header.Set("Authorization", "Bearer "+g.access)
+	a, err := g.http.Transport.RoundTrip(r) // does not follow the address of the second step
+	if err != nil {
+		return err
+	}
+	a.Body.Close()
+	return g.ask(ctx, "PUT", strings.TrimPrefix(a.Header.Get("Location"), g.webhdfs), io.LimitReader(&counted{done: done}, chunks*pfs.ChunkSize), new(atomic.Int64))
 }
 
 func hdfsList(ctx context.Context, g *gateway, _ int, done *atomic.Int64) error {

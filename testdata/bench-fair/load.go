@@ -52,12 +52,17 @@ var kinds = []kind{
 	{name: "web-raw", text: "64 downloads of the pages, of 4 MiB", workers: 64, over: webRaw},
 	{name: "web-zip", text: "3 archives of the pages, of 4 MiB", workers: 3, over: webZip},
 	{name: "hdfs-get", text: "64 downloads by WebHDFS, of 4 MiB", workers: 64, over: hdfsGet},
+	{name: "hdfs-put", text: "64 uploads by WebHDFS, of 4 MiB", workers: 64, over: hdfsPut},
 	{name: "hdfs-list", text: "32 listers by WebHDFS of a large directory, 4 MiB of JSON", workers: 32, over: hdfsList},
+	{name: "sftp-get", text: "64 downloads by SFTP, of 4 MiB", workers: 64, over: sftpGet},
+	{name: "sftp-put", text: "64 uploads by SFTP, of 4 MiB", workers: 64, over: sftpPut},
+	{name: "sftp-list", text: "32 listers by SFTP of a large directory, MiB of names", workers: 32, over: sftpList},
+	{name: "scp", text: "64 downloads by scp -O, of 4 MiB", workers: 64, over: scpGet},
 	{name: "logins", text: "64 logins from 8 addresses", workers: 64, logins: true},
 }
 
 // makeLoad loads the service as alice for the given time, and prints the rate per second.
-func makeLoad(name, endpoint, webhdfs string, length time.Duration) error {
+func makeLoad(name, endpoint, webhdfs, ssh string, length time.Duration) error {
 	var k kind
 	for _, one := range kinds {
 		if one.name == name {
@@ -76,7 +81,7 @@ func makeLoad(name, endpoint, webhdfs string, length time.Duration) error {
 	if err != nil {
 		return err
 	}
-	g, err := newGateway(endpoint, webhdfs, k.workers)
+	g, err := newGateway(endpoint, webhdfs, ssh, k.workers)
 	if err != nil {
 		return err
 	}

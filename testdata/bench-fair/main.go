@@ -39,10 +39,11 @@ func main() {
 	load := flag.String("load", "", "make this kind of load; used by the program itself")
 	endpoint := flag.String("endpoint", "", "of the service, for -load")
 	webhdfs := flag.String("webhdfs", "", "of its gateway for HDFS, for -load")
+	ssh := flag.String("ssh", "", "of its gateway for SFTP, for -load")
 	flag.Parse()
 	var err error
 	if *load != "" {
-		err = makeLoad(*load, *endpoint, *webhdfs, time.Duration(*seconds)*time.Second)
+		err = makeLoad(*load, *endpoint, *webhdfs, *ssh, time.Duration(*seconds)*time.Second)
 	} else {
 		err = run(*pfsd, *only, *seconds, *names)
 	}
@@ -85,8 +86,8 @@ func run(pfsd, only string, seconds, names int) (err error) {
 
 // service is a running pfsd.
 type service struct {
-	dir, endpoint, webhdfs string
-	cmd                    *exec.Cmd
+	dir, endpoint, webhdfs, ssh string
+	cmd                         *exec.Cmd
 }
 
 func startService(pfsd, dir string) (*service, error) {
@@ -103,7 +104,7 @@ func startService(pfsd, dir string) (*service, error) {
 		return nil, err
 	}
 	defer log.Close()
-	s := &service{dir: dir, cmd: exec.Command(pfsd, "serve", "--data", data, "--listen", "127.0.0.1:0", "--webhdfs", "127.0.0.1:0")}
+	s := &service{dir: dir, cmd: exec.Command(pfsd, "serve", "--data", data, "--listen", "127.0.0.1:0", "--webhdfs", "127.0.0.1:0", "--sftp", "127.0.0.1:0")}
 	s.cmd.Stderr = log
 	if err := s.cmd.Start(); err != nil {
 		return nil, err
@@ -118,6 +119,9 @@ func startService(pfsd, dir string) (*service, error) {
 			s.endpoint = string(m[1])
 			if m := regexp.MustCompile(`WebHDFS on (http.*)/webhdfs/v1`).FindSubmatch(b); m != nil {
 				s.webhdfs = string(m[1])
+			}
+			if m := regexp.MustCompile(`sftp -P (\d+) `).FindSubmatch(b); m != nil {
+				s.ssh = "127.0.0.1:" + string(m[1])
 			}
 			return s, nil
 		}
@@ -212,7 +216,7 @@ func (s *service) row(k kind, seconds int) error {
 		return err
 	}
 	warm := 2
-	load := exec.Command("nice", "-n", "19", self, "-load", k.name, "-endpoint", s.endpoint, "-webhdfs", s.webhdfs, "-seconds", strconv.Itoa(warm+len(probes)*seconds))
+	load := exec.Command("nice", "-n", "19", self, "-load", k.name, "-endpoint", s.endpoint, "-webhdfs", s.webhdfs, "-ssh", s.ssh, "-seconds", strconv.Itoa(warm+len(probes)*seconds))
 	load.Stderr = os.Stderr
 	var done bytes.Buffer
 	load.Stdout = &done
