@@ -17,6 +17,20 @@ const (
 	Slowest = 16 << 10
 )
 
+// Begin begins a request. A body that the handler does not read gets half of a stall, because net/http reads it before
+// it sends the answer, which has the time of a stall. The handler gets a copy of r, whose body it may replace.
+func Begin(w http.ResponseWriter, r *http.Request) *http.Request {
+	if r.ContentLength != 0 {
+		_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(Stall / 2)) // until a Pace sets another
+	}
+	return r.WithContext(r.Context())
+}
+
+// Linger gives the rest of a body that nobody will read a second.
+func Linger(w http.ResponseWriter) {
+	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(time.Second))
+}
+
 // Pace sets deadlines for a peer that makes no progress.
 type Pace struct {
 	set func(time.Time) error // a deadline

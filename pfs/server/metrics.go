@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/paddlecloud/pfs/internal/pace"
 	"github.com/paddlecloud/pfs/pfs"
 	"github.com/paddlecloud/pfs/pfs/wire"
 	"github.com/prometheus/client_golang/prometheus"
@@ -77,7 +78,8 @@ func newMetrics(s *Server) *metrics {
 
 // Metrics serves the metrics in Prometheus' text format.
 func (s *Server) Metrics() http.Handler {
-	return promhttp.HandlerFor(s.metrics.registry, promhttp.HandlerOpts{})
+	h := promhttp.HandlerFor(s.metrics.registry, promhttp.HandlerOpts{})
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { h.ServeHTTP(w, pace.Begin(w, r)) })
 }
 
 // observe counts an ended request.

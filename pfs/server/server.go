@@ -186,6 +186,7 @@ func (s *Server) routes() {
 // ServeHTTP serves one request.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	began := time.Now()
+	r = pace.Begin(w, r)
 	rec, body := &recorder{ResponseWriter: w}, &meteredBody{ReadCloser: r.Body}
 	r.Body = body
 	rec.Header().Set(wire.HeaderProtocol, strconv.Itoa(wire.Version))
@@ -203,9 +204,6 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			panic(http.ErrAbortHandler) // net/http cuts the connection, so that the answer does not look whole
 		}
 	}()
-	if r.ContentLength != 0 {
-		_ = http.NewResponseController(rec).SetReadDeadline(began.Add(pace.Stall)) // until pace sets another
-	}
 	if v := r.Header.Get(wire.HeaderProtocol); v != "" && v != strconv.Itoa(wire.Version) {
 		s.fail(rec, r, pfs.Errorf("server.ServeHTTP", "", pfs.Unsupported,
 			"the client speaks protocol %.20q, this service protocol %d: use a client of this service's version", v, wire.Version))

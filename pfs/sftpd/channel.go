@@ -108,7 +108,7 @@ func (x *session) end() {
 	for id, h := range x.handles {
 		work.Go(h.abandon)
 		delete(x.handles, id)
-		x.s.leaveHandle(x.u.User().Name)
+		x.s.handles.leave(x.u.User().Name, 1)
 	}
 	work.Wait()
 }

@@ -190,10 +190,7 @@ func (x *session) readLink(ctx context.Context, p *parser) error {
 }
 
 func (x *session) realPath(p *parser) error {
-	if name := p.string(); !p.bad {
-		x.oneName(absolute(x.u.home, name))
-	}
-	return nil
+	return x.namePath(p, p.string())
 }
 
 // expandPath is realPath for a path that may begin with "~", the user's home. Others' homes have no short form.
@@ -202,10 +199,16 @@ func (x *session) expandPath(p *parser) error {
 	if rest, ok := strings.CutPrefix(name, "~"); ok && (rest == "" || rest[0] == '/') {
 		name = "." + rest
 	}
-	if !p.bad {
-		x.oneName(absolute(x.u.home, name))
+	return x.namePath(p, name)
+}
+
+// namePath answers with the absolute path of one that a client wrote, which may be below an alias.
+func (x *session) namePath(p *parser, name string) error {
+	full, err := pfs.ParsePath(absolute(x.u.home, name))
+	if err == nil && !p.bad {
+		x.oneName(string(full))
 	}
-	return nil
+	return err
 }
 
 // oneName appends the answer that is a single name.

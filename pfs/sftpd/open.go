@@ -31,12 +31,12 @@ func (x *session) newHandle(open func() (handle, error)) error {
 		return pfs.Errorf("sftpd.open", "", pfs.Limit, "%d files are open in this session: close some", maxHandles)
 	}
 	user := x.u.User().Name
-	if !x.s.takeHandle(user) {
+	if !x.s.handles.take(user, 1) {
 		return pfs.Errorf("sftpd.open", "", pfs.Limit, "%d files of this user are open: close some", maxUserHandles)
 	}
 	h, err := open()
 	if err != nil {
-		x.s.leaveHandle(user)
+		x.s.handles.leave(user, 1)
 		return err
 	}
 	x.next++
@@ -62,7 +62,7 @@ func (x *session) close(ctx context.Context, p *parser) error {
 		return pfs.Errorf("sftpd.close", "", pfs.Closed, "no such open file")
 	}
 	delete(x.handles, id)
-	x.s.leaveHandle(x.u.User().Name)
+	x.s.handles.leave(x.u.User().Name, 1)
 	return h.close(ctx)
 }
 

@@ -26,6 +26,8 @@ const (
 	stall = 2 * time.Minute
 	// maxChannels bounds the sessions in one connection, as OpenSSH's server does.
 	maxChannels = 10
+	// maxSessions bounds those of a user in all connections. Each may have a window of 2 MiB that nobody has read yet.
+	maxSessions = 128
 	// maxHandles bounds the open files and directories of a session.
 	maxHandles = 256
 	// maxUserHandles bounds those of a user in all sessions.
@@ -60,9 +62,10 @@ type Server struct {
 
 	fingerprint string
 
-	mu      sync.Mutex
-	conns   map[net.Conn]*user // nil until the user is known
-	handles map[string]int     // by user
+	handles, sessions *shares
+
+	mu    sync.Mutex
+	conns map[net.Conn]*user // nil until the user is known
 }
 
 // user is a user in one connection.
@@ -89,7 +92,7 @@ func New(cfg Config) (*Server, error) {
 	if err != nil {
 		return nil, pfs.Errorf("sftpd.New", "", pfs.Invalid, "the host key: %w", err)
 	}
-	s := &Server{cfg: cfg, uploads: newUploads(), conns: map[net.Conn]*user{}, handles: map[string]int{}}
+	s := &Server{cfg: cfg, uploads: newUploads(), conns: map[net.Conn]*user{}, handles: newShares(maxUserHandles), sessions: newShares(maxSessions)}
 	s.ssh = &ssh.ServerConfig{
 		Config: ssh.Config{
 			KeyExchanges: []string{ssh.KeyExchangeMLKEM768X25519, ssh.KeyExchangeCurve25519, ssh.KeyExchangeECDHP256, ssh.KeyExchangeDH16SHA512},
@@ -211,12 +214,13 @@ func (s *Server) serve(ctx context.Context, nc net.Conn) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	_ = nc.SetDeadline(time.Now().Add(loginTime))
-	conn, channels, requests, err := ssh.NewServerConn(&pacedConn{Conn: nc}, s.ssh)
+	paced := &pacedConn{Conn: nc}
+	conn, channels, requests, err := ssh.NewServerConn(paced, s.ssh)
 	if err != nil {
 		return err
 	}
 	defer conn.Close()
-	_ = nc.SetDeadline(time.Time{})
+	paced.begin()
 	go ssh.DiscardRequests(requests)
 	g, _ := conn.Permissions.ExtraData[grantKey{}].(auth.Grant)
 	remote := nc.RemoteAddr().String()
@@ -247,13 +251,22 @@ func (s *Server) serve(ctx context.Context, nc net.Conn) error {
 			_ = nch.Reject(ssh.ResourceShortage, "too many sessions in this connection")
 			continue
 		}
+		if !s.sessions.take(g.Name, 1) {
+			<-open
+			_ = nch.Reject(ssh.ResourceShortage, "too many sessions of this user")
+			continue
+		}
+		end := func() {
+			s.sessions.leave(g.Name, 1)
+			<-open
+		}
 		ch, requests, err := nch.Accept()
 		if err != nil {
-			<-open
+			end()
 			continue
 		}
 		work.Go(func() {
-			defer func() { <-open }()
+			defer end()
 			defer ch.Close()
 			err := pfs.Guard("sftpd.channel", "", func() error { return s.channel(ctx, u, ch, requests) })
 			if err != nil {
@@ -264,37 +277,55 @@ func (s *Server) serve(ctx context.Context, nc net.Conn) error {
 	return nil
 }
 
-// pacedConn ends a connection whose client accepts no bytes. The first deadline, for the login, stays.
+// pacedConn ends a connection whose client accepts no bytes. The deadline for the login stays until begin is called.
 type pacedConn struct {
 	net.Conn
-	began time.Time
+	mu    sync.Mutex // a Write and begin do not change the deadline at a time
+	begun bool
+}
+
+func (c *pacedConn) begin() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.begun = true
+	_ = c.SetReadDeadline(time.Time{})
+	_ = c.SetWriteDeadline(time.Now().Add(stall))
 }
 
 func (c *pacedConn) Write(p []byte) (int, error) {
-	if c.began.IsZero() {
-		c.began = time.Now()
-	}
-	if time.Since(c.began) > loginTime {
+	c.mu.Lock()
+	if c.begun {
 		_ = c.SetWriteDeadline(time.Now().Add(stall))
 	}
+	c.mu.Unlock()
 	return c.Conn.Write(p)
 }
 
-// takeHandle counts a handle of the user; ok is false if there are too many.
-func (s *Server) takeHandle(name string) (ok bool) {
+// shares count what the users have of something. Each may have most.
+type shares struct {
+	most int
+
+	mu   sync.Mutex
+	each map[string]int
+}
+
+func newShares(most int) *shares { return &shares{most: most, each: map[string]int{}} }
+
+// take counts n more of a user, unless these are too many.
+func (s *shares) take(user string, n int) (ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.handles[name] >= maxUserHandles {
+	if s.each[user]+n > s.most {
 		return false
 	}
-	s.handles[name]++
+	s.each[user] += n
 	return true
 }
 
-func (s *Server) leaveHandle(name string) {
+func (s *shares) leave(user string, n int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.handles[name]--; s.handles[name] == 0 {
-		delete(s.handles, name)
+	if s.each[user] -= n; s.each[user] == 0 {
+		delete(s.each, user)
 	}
 }

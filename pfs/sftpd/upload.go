@@ -18,6 +18,10 @@ const (
 	// maxAhead bounds the bytes of an upload that came before those in front of them, in memory. Clients that write
 	// in parallel have no more under way.
 	maxAhead = 4 << 20
+	// maxUserAhead bounds those of a user in all uploads.
+	maxUserAhead = 64 << 20
+	// aheadCost is what is counted for each piece besides its bytes: its place in the map.
+	aheadCost = 256
 	// maxGap bounds the zeros that are written for bytes that never came.
 	maxGap = 64 << 20
 	// leaveWithin bounds what is done for a client that has left.
@@ -53,6 +57,8 @@ type upload struct {
 type uploads struct {
 	mu  sync.Mutex
 	all map[uploadKey]*upload
+
+	ahead *shares // bytes of uploads that came before those in front of them
 }
 
 type uploadKey struct {
@@ -60,7 +66,9 @@ type uploadKey struct {
 	name pfs.Path
 }
 
-func newUploads() *uploads { return &uploads{all: map[uploadKey]*upload{}} }
+func newUploads() *uploads {
+	return &uploads{all: map[uploadKey]*upload{}, ahead: newShares(maxUserAhead)}
+}
 
 // of returns the open upload of name by u; nil if there is none.
 func (l *uploads) of(u *user, name pfs.Path) *upload {
@@ -77,6 +85,9 @@ func (l *uploads) add(up *upload) *upload {
 }
 
 func (l *uploads) remove(up *upload) {
+	for off := range up.ahead {
+		up.drop(off)
+	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if key := (uploadKey{up.u.User().Name, up.name}); l.all[key] == up {
@@ -148,17 +159,34 @@ func (up *upload) write(ctx context.Context, p []byte, off int64) error {
 		if _, twice := up.ahead[off]; twice {
 			return errRandom
 		}
-		up.ahead[off] = slices.Clone(p)
-		up.aheadLen += len(p)
-		if up.aheadLen <= maxAhead {
+		if up.keep(p, off) {
 			return nil
 		}
-		return up.fill(ctx)
+		if err := up.fill(ctx); err != nil {
+			return err
+		}
+		if off < up.length() {
+			return errRandom
+		}
+		if err := up.pad(ctx, off); err != nil {
+			return err
+		}
 	}
 	if err := up.append(ctx, p); err != nil {
 		return err
 	}
 	return up.catchUp(ctx)
+}
+
+// keep keeps bytes that come before their turn, unless they are too many.
+func (up *upload) keep(p []byte, off int64) bool {
+	cost := len(p) + aheadCost
+	if up.aheadLen+cost > maxAhead || !up.in.ahead.take(up.u.User().Name, cost) {
+		return false
+	}
+	up.ahead[off] = slices.Clone(p)
+	up.aheadLen += cost
+	return true
 }
 
 // catchUp appends what came ahead and is now in turn.
@@ -183,8 +211,10 @@ func (up *upload) catchUp(ctx context.Context) error {
 }
 
 func (up *upload) drop(off int64) {
-	up.aheadLen -= len(up.ahead[off])
+	cost := len(up.ahead[off]) + aheadCost
 	delete(up.ahead, off)
+	up.aheadLen -= cost
+	up.in.ahead.leave(up.u.User().Name, cost)
 }
 
 // fill closes the gap before the first bytes that came ahead with zeros, which is what a file has there.
@@ -196,13 +226,21 @@ func (up *upload) fill(ctx context.Context) error {
 				first = off
 			}
 		}
-		zeros := make([]byte, min(first-up.length(), 256<<10))
-		for first > up.length() {
-			if err := up.append(ctx, zeros[:min(int64(len(zeros)), first-up.length())]); err != nil {
-				return err
-			}
+		if err := up.pad(ctx, first); err != nil {
+			return err
 		}
 		if err := up.catchUp(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// pad appends zeros up to the offset off.
+func (up *upload) pad(ctx context.Context, off int64) error {
+	zeros := make([]byte, min(off-up.length(), 256<<10))
+	for off > up.length() {
+		if err := up.append(ctx, zeros[:min(int64(len(zeros)), off-up.length())]); err != nil {
 			return err
 		}
 	}

@@ -100,10 +100,15 @@ func (x *Web) enter(w http.ResponseWriter, r *http.Request) (*visit, error) {
 	if err != nil {
 		return nil, err
 	}
-	sum := sha256.Sum256([]byte("csrf " + v.refresh))
-	v.csrf = hex.EncodeToString(sum[:16])
+	v.csrf = csrfOf(v.refresh)
 	v.session, err = x.cfg.Open(r.Context(), v.grant, r.RemoteAddr)
 	return v, err
+}
+
+// csrfOf returns the token that the pages of a session have.
+func csrfOf(refresh string) string {
+	sum := sha256.Sum256([]byte("csrf " + refresh))
+	return hex.EncodeToString(sum[:16])
 }
 
 // checkOrigin refuses a change that another site asks for. Every browser says where such a request comes from.
@@ -121,10 +126,10 @@ func checkOrigin(r *http.Request) error {
 	return nil
 }
 
-// checkToken refuses a change without the token of the session. A form with files has it in its first part, which
-// upload checks.
+// checkToken refuses a change without the token of the session. The form of upload has it in its first part, which upload
+// checks.
 func (v *visit) checkToken(r *http.Request) error {
-	if r.Method == http.MethodGet || r.Method == http.MethodHead || strings.HasPrefix(r.Header.Get("Content-Type"), "multipart/") {
+	if r.Method == http.MethodGet || r.Method == http.MethodHead || strings.HasPrefix(r.URL.Path, "/ui/upload/") {
 		return nil
 	}
 	token := r.Header.Get(csrfHeader)

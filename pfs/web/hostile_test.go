@@ -187,6 +187,7 @@ func TestForged(t *testing.T) {
 		"another token":         {wrong, nil},
 		"a token in the query":  {without, []string{"X", "query"}},
 		"text that is no form":  {good, []string{"Content-Type", "text/plain"}},
+		"a form with files":     {without, []string{"Content-Type", "multipart/form-data; boundary=x"}},
 		"a cookie of the token": {without, []string{"Cookie", "csrf=" + s.csrf}},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -9,7 +9,6 @@ import (
 	"log/slog"
 	"net/http"
 	"strings"
-	"time"
 
 	"github.com/paddlecloud/pfs/internal/gateway"
 	"github.com/paddlecloud/pfs/internal/pace"
@@ -105,12 +104,7 @@ func (x *Web) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h.Set("Cross-Origin-Opener-Policy", "same-origin")
 	h.Set("Cross-Origin-Resource-Policy", "same-origin")
 	h.Set("Cache-Control", "no-store")
-	control := http.NewResponseController(w)
-	_ = control.SetWriteDeadline(time.Time{}) // one of the request before
-	if r.ContentLength != 0 {
-		_ = control.SetReadDeadline(time.Now().Add(pace.Stall))
-	}
-	x.mux.ServeHTTP(w, r)
+	x.mux.ServeHTTP(w, pace.Begin(w, r))
 }
 
 // static serves the style, the script and the icons. Their address changes with their content.
@@ -142,7 +136,7 @@ func (x *Web) fail(w http.ResponseWriter, r *http.Request, err error) {
 	kind := pfs.KindOf(err)
 	x.cfg.Logger.Debug("page failed", "request", r.Method+" "+r.URL.Path, "remote", r.RemoteAddr, "error", pfs.Detail(err))
 	w.Header().Del("Content-Disposition")
-	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(time.Second)) // for the unread rest of a body
+	pace.Linger(w)
 	if strings.HasPrefix(r.URL.Path, "/ui/send/") {
 		x.answer(w, wire.StatusOf(kind), map[string]any{"kind": kind.Error(), "message": textOf(err), "temporary": kind.Temporary()})
 		return

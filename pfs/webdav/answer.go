@@ -31,9 +31,8 @@ func statusOf(err error) int {
 
 // refuse answers err.
 func refuse(w http.ResponseWriter, err error) {
-	control := http.NewResponseController(w)
-	_ = control.SetReadDeadline(time.Now().Add(time.Second)) // for the rest of the body, which nobody reads
-	_ = control.SetWriteDeadline(time.Now().Add(pace.Stall))
+	pace.Linger(w)
+	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(pace.Stall))
 	h := w.Header()
 	switch pfs.KindOf(err) {
 	case pfs.Unauthenticated:
@@ -70,6 +69,9 @@ func (a *answer) WriteHeader(status int) {
 		a.refused = true
 		refuse(a.ResponseWriter, a.q.failed)
 		return
+	}
+	if status >= 400 {
+		pace.Linger(a.ResponseWriter)
 	}
 	a.ResponseWriter.WriteHeader(status)
 }

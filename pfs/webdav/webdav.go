@@ -31,6 +31,7 @@ import (
 	"strings"
 
 	"github.com/paddlecloud/pfs/internal/gateway"
+	"github.com/paddlecloud/pfs/internal/pace"
 	"github.com/paddlecloud/pfs/pfs"
 	"github.com/paddlecloud/pfs/pfs/auth"
 	"golang.org/x/net/webdav"
@@ -80,7 +81,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("X-Content-Type-Options", "nosniff")
 	w.Header().Set("Content-Security-Policy", "sandbox; default-src 'none'")
 	w.Header().Set("Cross-Origin-Resource-Policy", "same-origin")
-	if err := h.serve(w, r); err != nil {
+	if err := h.serve(w, pace.Begin(w, r)); err != nil {
 		refuse(w, err)
 	}
 }

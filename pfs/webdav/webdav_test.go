@@ -17,7 +17,6 @@ import (
 	"time"
 
 	"github.com/paddlecloud/pfs/internal/gateway/gatewaytest"
-	"github.com/paddlecloud/pfs/internal/testbed"
 	"github.com/paddlecloud/pfs/pfs"
 	"github.com/paddlecloud/pfs/pfs/digest"
 	"github.com/paddlecloud/pfs/pfs/localfs"
@@ -34,14 +33,18 @@ type site struct {
 
 func newSite(t testing.TB, store pfs.FileSystem) *site {
 	s := gatewaytest.New(t, store)
-	server := httptest.NewServer(webdav.New(webdav.Config{
+	server := httptest.NewServer(newHandler(s))
+	t.Cleanup(server.Close)
+	return &site{s, server}
+}
+
+func newHandler(s *gatewaytest.Service) *webdav.Handler {
+	return webdav.New(webdav.Config{
 		Prefix: "/dav", Auth: s.Auth, Open: s.Open("webdav"),
 		Refused: func(ctx context.Context, user, remote string, err error) {
 			s.Server.AuditLogin(ctx, "webdav", user, remote, err)
 		},
-	}))
-	t.Cleanup(server.Close)
-	return &site{s, server}
+	})
 }
 
 // home is the path of alice's home in URLs.
@@ -248,37 +251,22 @@ func TestCutUploadsLeaveNothing(t *testing.T) {
 	}
 }
 
-// TestSlowClients: a client that sends a byte now and then keeps no request for long.
+// TestSlowClients sends requests whose bodies do not come, or a byte a second.
 func TestSlowClients(t *testing.T) {
-	testbed.Long(t)
-	s := newSite(t, memfs.New(memfs.Options{}))
-	for name, request := range map[string]string{
-		"upload":  "PUT " + home + "/f HTTP/1.1\r\nContent-Length: 1000\r\n",
-		"chunked": "PUT " + home + "/g HTTP/1.1\r\nTransfer-Encoding: chunked\r\n",
-		"XML":     "PROPFIND " + home + " HTTP/1.1\r\nDepth: 1\r\nContent-Length: 1000\r\n",
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			c, err := net.Dial("tcp", s.Listener.Addr().String())
-			if err != nil {
-				t.Fatal(err)
+	gatewaytest.Slow(t, func(t *testing.T) (http.Handler, []string) {
+		s := gatewaytest.New(t, memfs.New(memfs.Options{}))
+		h := newHandler(s)
+		gatewaytest.Ask(t, h, "PUT", home+"/f", gatewaytest.Alice, strings.NewReader("x"))
+		gatewaytest.Ask(t, h, "LOCK", home+"/locked", gatewaytest.Alice, strings.NewReader(lockInfo))
+		var requests []string
+		for i, method := range []string{"OPTIONS", "GET", "HEAD", "PROPFIND", "PUT", "DELETE", "MKCOL", "COPY", "MOVE", "PROPPATCH", "LOCK", "UNLOCK", "TRACE"} {
+			for _, name := range []string{fmt.Sprint("absent", i), "f", "locked"} {
+				requests = append(requests, fmt.Sprintf("%s %s/%s HTTP/1.1\r\nHost: x\r\nDepth: 0\r\nDestination: %s/to%d\r\nAuthorization: %s\r\n",
+					method, home, name, home, i, basic(gatewaytest.Alice, gatewaytest.Password)))
 			}
-			defer c.Close()
-			fmt.Fprintf(c, "%sHost: x\r\nAuthorization: %s\r\n\r\n", request, basic(gatewaytest.Alice, gatewaytest.Password))
-			for began := time.Now(); ; time.Sleep(time.Second) {
-				text := "x"
-				if name == "chunked" {
-					text = "1\r\nx\r\n"
-				}
-				if _, err := io.WriteString(c, text); err != nil {
-					return // the service has closed the connection
-				}
-				if time.Since(began) > 5*time.Minute {
-					t.Fatal("the request goes on")
-				}
-			}
-		})
-	}
+		}
+		return h, requests
+	})
 }
 
 func basic(user, password string) string {

@@ -8,13 +8,14 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/paddlecloud/pfs/internal/pace"
 	"github.com/paddlecloud/pfs/internal/unixmode"
 	"github.com/paddlecloud/pfs/pfs"
 )
 
 // answer sends a.
 func (c *call) answer(a answer) {
-	_ = http.NewResponseController(c.w).SetWriteDeadline(time.Now().Add(stall))
+	_ = http.NewResponseController(c.w).SetWriteDeadline(time.Now().Add(pace.Stall))
 	var body []byte
 	h := c.w.Header()
 	if a.body != nil {

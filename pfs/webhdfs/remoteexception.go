@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/paddlecloud/pfs/internal/pace"
 	"github.com/paddlecloud/pfs/pfs"
 	"github.com/paddlecloud/pfs/pfs/auth"
 )
@@ -130,7 +131,7 @@ func (c *call) refuse(err error) {
 		h.Set("Retry-After", "1")
 	}
 	if c.r.ContentLength != 0 {
-		_ = http.NewResponseController(c.w).SetReadDeadline(time.Now().Add(linger))
+		pace.Linger(c.w)
 		h.Set("Connection", "close")
 	}
 	c.answer(answer{status: e.status, body: struct{ RemoteException any }{remoteException{

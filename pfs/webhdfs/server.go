@@ -37,6 +37,7 @@ import (
 	"time"
 
 	"github.com/paddlecloud/pfs/internal/gateway"
+	"github.com/paddlecloud/pfs/internal/pace"
 	"github.com/paddlecloud/pfs/pfs"
 	"github.com/paddlecloud/pfs/pfs/auth"
 )
@@ -189,18 +190,12 @@ type answer struct {
 	sent     bool // the answer has been sent
 }
 
-// linger is how long the unread rest of a body may delay a refusal.
-const linger = time.Second
-
-// stall is how long a client may make no progress.
-const stall = 30 * time.Second
-
 // ServeHTTP serves one request.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h := w.Header()
 	h.Set("Cache-Control", "no-cache")
 	h.Set("X-Content-Type-Options", "nosniff")
-	c := &call{Server: s, w: w, r: r}
+	c := &call{Server: s, w: w, r: pace.Begin(w, r)}
 	var begun bool
 	c.w = &watched{ResponseWriter: w, begun: &begun}
 	defer func() {

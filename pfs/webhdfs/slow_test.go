@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"errors"
 	"fmt"
-	"net"
 	"net/http"
 	"net/url"
 	"strings"
@@ -19,20 +18,6 @@ import (
 	"github.com/paddlecloud/pfs/pfs/memfs"
 	"github.com/paddlecloud/pfs/pfs/webhdfs"
 )
-
-// pipes is a listener whose connections are made in memory, so that time can be skipped.
-type pipes chan net.Conn
-
-func (p pipes) Accept() (net.Conn, error) {
-	c, ok := <-p
-	if !ok {
-		return nil, net.ErrClosed
-	}
-	return c, nil
-}
-
-func (p pipes) Close() error   { return nil }
-func (p pipes) Addr() net.Addr { return &net.TCPAddr{} }
 
 // TestSlowBody sends files slowly: a steady one arrives, and one of a byte a second is given up.
 func TestSlowBody(t *testing.T) {
@@ -53,10 +38,7 @@ func TestSlowBody(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			l, server := make(pipes), &http.Server{Handler: h}
-			go func() { _ = server.Serve(l) }()
-			c, theirs := net.Pipe()
-			l <- theirs
+			c := gatewaytest.Pipes(t, h)()
 			const size = 4 << 20
 			began := time.Now()
 			var sending sync.WaitGroup
@@ -80,9 +62,32 @@ func TestSlowBody(t *testing.T) {
 				t.Errorf("%s: then the file is there with %v", tt.name, err)
 			}
 			c.Close()
-			close(l)
-			_ = server.Close()
 			sending.Wait()
 		})
 	}
+}
+
+// TestSlowRequests sends requests whose bodies do not come, also those that need none.
+func TestSlowRequests(t *testing.T) {
+	gatewaytest.Slow(t, func(t *testing.T) (http.Handler, []string) {
+		s := gatewaytest.New(t, memfs.New(memfs.Options{}))
+		h, err := webhdfs.New(webhdfs.Config{Auth: s.Auth, Open: s.Open("webhdfs"), Home: gatewaytest.Home, TrustUserName: true, Root: "/pfs/dc/home/{user}"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		user := "&user.name=" + url.QueryEscape(alice)
+		second, err := url.Parse(gatewaytest.Ask(t, h, "PUT", "/webhdfs/v1/f?op=CREATE"+user, "", nil).Header.Get("Location"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		requests := []string{"PUT " + second.RequestURI()}
+		for _, r := range []string{"GET /?op=LISTSTATUS", "GET /?op=GETFILESTATUS", "PUT /d?op=MKDIRS", "PUT /g?op=CREATE", "PUT /x?op=RENAME", "POST /x?op=APPEND", "DELETE /x?op=DELETE", "GET /x?op=OPEN"} {
+			method, target, _ := strings.Cut(r, " ")
+			requests = append(requests, method+" /webhdfs/v1"+target+user)
+		}
+		for i := range requests {
+			requests[i] += " HTTP/1.1\r\nHost: x\r\n"
+		}
+		return h, requests
+	})
 }

@@ -1,0 +1,88 @@
+package gatewaytest
+
+import (
+	"bytes"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/paddlecloud/pfs/internal/pace"
+)
+
+// pipes is a listener whose connections are made in memory.
+type pipes chan net.Conn
+
+func (p pipes) Accept() (net.Conn, error) {
+	c, ok := <-p
+	if !ok {
+		return nil, net.ErrClosed
+	}
+	return c, nil
+}
+
+func (p pipes) Close() error   { return nil }
+func (p pipes) Addr() net.Addr { return &net.TCPAddr{} }
+
+// Pipes serves h on connections in memory, so that a test can skip time (testing/synctest).
+func Pipes(t testing.TB, h http.Handler) (dial func() net.Conn) {
+	l, server := make(pipes), &http.Server{Handler: h}
+	go func() { _ = server.Serve(l) }()
+	t.Cleanup(func() {
+		close(l)
+		_ = server.Close()
+	})
+	return func() net.Conn {
+		here, there := net.Pipe()
+		l <- there
+		return here
+	}
+}
+
+// Slow sends requests whose bodies do not come, or come a byte a second. It fails the test if the service keeps a connection
+// for more than twice pace.Stall, or does not answer what it can answer without the body. prepare makes the handler, and the
+// requests without the last line of their headers. They are sent in a bubble of testing/synctest.
+func Slow(t *testing.T, prepare func(t *testing.T) (h http.Handler, requests []string)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		h, requests := prepare(t)
+		dial := Pipes(t, h)
+		for _, request := range requests {
+			for _, body := range [][2]string{
+				{"Content-Length: 1000\r\n", ""}, {"Content-Length: 1000\r\n", "x"}, {"Transfer-Encoding: chunked\r\n", ""},
+				{"Transfer-Encoding: chunked\r\n", "1\r\nx\r\n"}, {"Content-Length: 1000\r\nExpect: 100-continue\r\n", ""},
+			} {
+				slow(t, dial(), request+body[0]+"\r\n", body[1])
+			}
+		}
+	})
+}
+
+// slow sends the head of a request, and each a second.
+func slow(t *testing.T, c net.Conn, head, each string) {
+	began := time.Now()
+	var sending sync.WaitGroup
+	defer sending.Wait()
+	defer c.Close()
+	sending.Go(func() {
+		_, err := io.WriteString(c, head)
+		for err == nil && each != "" {
+			time.Sleep(time.Second)
+			_, err = io.WriteString(c, each)
+		}
+	})
+	_ = c.SetReadDeadline(began.Add(time.Hour))
+	answer, err := io.ReadAll(c)
+	first, _, _ := strings.Cut(head, "\r\n")
+	if took := time.Since(began); err != nil || took > 2*pace.Stall {
+		t.Errorf("%s, %q each second: the connection is kept for %v, %v", first, each, took, err)
+	}
+	answer = bytes.TrimPrefix(answer, []byte("HTTP/1.1 100 Continue\r\n\r\n"))
+	if !bytes.HasPrefix(answer, []byte("HTTP/1.1 ")) {
+		t.Errorf("%s, %q each second: the answer is %.100q", first, each, answer)
+	}
+}

@@ -1,0 +1,61 @@
+package sftpd
+
+import (
+	"errors"
+	"net"
+	"os"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/paddlecloud/pfs/internal/gateway/gatewaytest"
+	"github.com/paddlecloud/pfs/pfs/memfs"
+)
+
+// TestStalledClient logs in and accepts no bytes from then on: the connection ends, whatever the time since the login.
+func TestStalledClient(t *testing.T) {
+	for _, idle := range []time.Duration{0, time.Hour} {
+		synctest.Test(t, func(t *testing.T) {
+			here, there := net.Pipe()
+			defer here.Close()
+			_ = there.SetDeadline(time.Now().Add(loginTime))
+			c := &pacedConn{Conn: there}
+			c.begin()
+			time.Sleep(idle)
+			began := time.Now()
+			if _, err := c.Write([]byte("x")); !errors.Is(err, os.ErrDeadlineExceeded) || time.Since(began) != stall {
+				t.Errorf("a write after %v ends after %v: %v", idle, time.Since(began), err)
+			}
+		})
+	}
+}
+
+// TestAheadIsBounded keeps as much as it can of what comes before its turn, in many uploads of a user.
+func TestAheadIsBounded(t *testing.T) {
+	l := newUploads()
+	u := &user{Session: gatewaytest.New(t, memfs.New(memfs.Options{})).Session(t, gatewaytest.Alice, "test")}
+	var all []*upload
+	for _, size := range []int{1, 256 << 10} {
+		kept, pieces := 0, 0
+		for range 100 {
+			up := &upload{u: u, in: l, ahead: map[int64][]byte{}}
+			all = append(all, up)
+			for off := int64(1); up.keep(make([]byte, size), off); off += 2 * int64(size) {
+				kept += size
+				pieces++
+			}
+			if up.aheadLen > maxAhead {
+				t.Errorf("an upload keeps %d bytes", up.aheadLen)
+			}
+		}
+		if kept > maxUserAhead || pieces > maxUserAhead/aheadCost || pieces < 100 {
+			t.Errorf("%d bytes in %d pieces are kept", kept, pieces)
+		}
+		for _, up := range all {
+			l.remove(up)
+		}
+	}
+	if len(l.ahead.each) > 0 {
+		t.Errorf("%v is counted for nothing", l.ahead.each)
+	}
+}
