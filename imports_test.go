@@ -59,7 +59,7 @@ var allowed = map[string][]string{
 	"pfs/webdav":                   {"internal/gateway", "internal/pace", "pfs", "pfs/auth", "pfs/digest", "pfs/internal/fair", "pfs/linkfs", "pfs/wire"},
 	"internal/hadooptoken":         {},
 	"pfs/webhdfs":                  {"internal/gateway", "internal/hadooptoken", "internal/lru", "internal/pace", "internal/unixmode", "pfs", "pfs/auth", "pfs/digest", "pfs/linkfs"},
-	"internal/gateway/gatewaytest": {"internal/gateway", "pfs", "pfs/auth", "pfs/namespace", "pfs/server"},
+	"internal/gateway/gatewaytest": {"internal/gateway", "internal/pace", "pfs", "pfs/auth", "pfs/namespace", "pfs/server"},
 
 	"pfs/sftpd": {"internal/gateway", "internal/unixmode", "pfs", "pfs/auth", "pfs/digest", "pfs/linkfs"},
 
