@@ -51,16 +51,23 @@ def _read_chunk(f):
         return 0, None
     header = parse_header(head)
     stored = _read(f, header.size)
-    if native is not None and header.records > 0:
-        chunk = native.Chunk()
-        if chunk.load(head + stored, head):
-            return len(head) + len(stored), chunk.records(None)
+    records = _loaded(head, stored) if header.records > 0 else None
+    if records is not None:
+        return len(head) + len(stored), records
     check_size(len(stored), header.size)
     check_crc(stored, header.crc)
     if header.records == 0:
         check_hidden(stored, header.compressor)
         return len(head) + len(stored), None
     return len(head) + len(stored), _records(decompressed(stored, header.compressor), header.records)
+
+
+def _loaded(head, stored):
+    """Returns the records of a chunk if the extension is there and can load it. Its memory does not stay for Python."""
+    if native is None:
+        return None
+    chunk = native.Chunk()
+    return chunk.records(None) if chunk.load(head + stored, head) else None
 
 
 def parse_header(head, room=None):

@@ -16,7 +16,7 @@ import numpy as np
 from . import manifest
 from .chunks import COMPRESSORS
 from .staging import Staged
-from .storage import storage_of
+from .storage import file_system, storage_of
 from .writing import CHUNK_SIZE, writer
 
 _LEAF = 4 << 20  # of the digest of a file
@@ -76,9 +76,7 @@ def convert(
 
 def _make(directory: str) -> None:
     if "://" in directory:
-        from fsspec.core import url_to_fs  # type: ignore[import-untyped]
-
-        fs, path = url_to_fs(directory)
+        fs, path = file_system(directory)
         fs.makedirs(path, exist_ok=True)
     else:
         os.makedirs(directory, exist_ok=True)

@@ -22,9 +22,12 @@ _EMPTY = _Empty()
 def _open(path):
     if not isinstance(path, str) or "://" not in path:
         return open(path, "rb")
-    import fsspec
+    try:
+        import fsspec
 
-    return fsspec.open(path, "rb").open()
+        return fsspec.open(path, "rb").open()
+    except ImportError as e:
+        raise ImportError("%s: pip install paddle-recordio[fsspec] (%s)" % (path, e))
 
 
 class reader(object):  # noqa: N801 (the name that programs know)

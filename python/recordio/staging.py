@@ -7,6 +7,8 @@ import os
 import tempfile
 from typing import Any
 
+from .storage import file_system
+
 
 class Staged:
     """A new file. publish gives it its name, and discard removes what was written.
@@ -18,9 +20,7 @@ class Staged:
     def __init__(self, path: str, exclusive: bool = False) -> None:
         self._path, self._fs, self._temporary = path, None, ""
         if "://" in path:
-            from fsspec.core import url_to_fs  # type: ignore[import-untyped]
-
-            self._fs, self._path = url_to_fs(path)
+            self._fs, self._path = file_system(path)
         if self._fs is not None and self._fs.protocol == "pfs":
             from .remote.filesystem import PfsFile
 

@@ -60,6 +60,17 @@ def storage_of(path: str) -> Storage:
     return Remote(path) if "://" in path else Local()
 
 
+def file_system(path: str) -> tuple[Any, str]:
+    """Returns the fsspec file system of a URL, and the path in it."""
+    try:
+        from fsspec.core import url_to_fs  # type: ignore[import-untyped]
+
+        found: tuple[Any, str] = url_to_fs(path)
+    except ImportError as e:
+        raise ImportError("%s: pip install paddle-recordio[fsspec] (%s)" % (path, e))
+    return found
+
+
 class Local:
     """Files of this machine. They are read with pread and not mapped: if a mapped file is cut off or
     its mount fails, the kernel kills the process, while pread returns an error."""
@@ -187,12 +198,8 @@ class Remote:
     """Files of an fsspec file system, such as pfs://."""
 
     def __init__(self, path: str, versions: dict[str, str] | None = None) -> None:
-        try:
-            from fsspec.core import url_to_fs  # type: ignore[import-untyped]
-        except ImportError:
-            raise ImportError("%s: pip install paddle-recordio[fsspec]" % path)
-        self._url, self._open, self._pid = path, url_to_fs, os.getpid()
-        self._current: Any = url_to_fs(path)[0]
+        self._url, self._pid = path, os.getpid()
+        self._current = file_system(path)[0]
         self._versions = versions or {}  # of files on pfs://
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -201,7 +208,7 @@ class Remote:
     @property
     def _fs(self) -> Any:
         if self._pid != os.getpid():  # the threads and connections of a file system are not those of a forked process
-            self._current, self._pid = self._open(self._url)[0], os.getpid()
+            self._current, self._pid = file_system(self._url)[0], os.getpid()
         return self._current
 
     def isdir(self, path: str) -> bool:
