@@ -3,6 +3,7 @@ package jobs
 import (
 	"context"
 	"fmt"
+	"io"
 	"maps"
 	"os"
 	"slices"
@@ -14,10 +15,9 @@ import (
 	"github.com/paddlecloud/pfs/cmd/internal/cliargs"
 	"github.com/paddlecloud/pfs/cmd/internal/cliio"
 	"github.com/paddlecloud/pfs/internal/job"
-	"github.com/paddlecloud/pfs/internal/strictyaml"
+	"github.com/paddlecloud/pfs/internal/job/jobfile"
 	"github.com/paddlecloud/pfs/pfs"
 	"github.com/urfave/cli/v2"
-	"go.yaml.in/yaml/v3"
 )
 
 // draft is a Spec in the making, from its defaults, a file and flags.
@@ -180,86 +180,71 @@ func fieldFlags(to *[]setting) (flags []cli.Flag) {
 	return flags
 }
 
-// maxFile bounds the size of a job file in bytes.
-const maxFile = 1 << 20
-
-// load applies the job file name, "-" for standard input.
+// load applies the job file name in any format, "-" for standard input. It tells what the format has and jobs have not.
 func (d *draft) load(a *app.App, name string) error {
-	data, err := readFile(a, name)
+	f, err := readJobFile(a, name)
 	if err != nil {
 		return err
 	}
-	f := strictyaml.File(name)
-	root, err := f.Parse(data, `"name:", "entry:" and other keys of a job`)
-	if err != nil || root == nil {
-		return err
-	}
-	return d.mapping(f, root.Content[0], "")
-}
-
-// mapping applies the keys of a mapping, whose own key is prefix with a point behind it.
-func (d *draft) mapping(f strictyaml.File, m *yaml.Node, prefix string) error {
-	var known []string
-	for key := range fields {
-		if rest, ok := strings.CutPrefix(key, prefix); ok {
-			first, _, _ := strings.Cut(rest, ".")
-			if !slices.Contains(known, first) {
-				known = append(known, first)
-			}
-		}
-	}
-	slices.Sort(known)
-	return f.EachPair(m, known, func(key string, v *yaml.Node) error {
-		switch key = prefix + key; key {
-		case "trainers", "pservers":
-			if v.Kind != yaml.MappingNode {
-				return f.Errorf(v.Line, "%s: %s where \"replicas:\", \"cpu:\" and \"memory:\" belong", key, strictyaml.KindName(v))
-			}
-			return d.mapping(f, v, key+".")
-		case "env":
-			return f.EachPairOf(key, v, `"NAME: VALUE" belongs`, nil, func(name string, v *yaml.Node) error {
-				value, err := f.Text(name, v)
-				d.spec.Env[name] = value
-				return err
-			})
-		case "inputs", "outputs":
-			if v.Kind != yaml.SequenceNode {
-				return f.Errorf(v.Line, "%s: %s where a list (\"- ...\") belongs", key, strictyaml.KindName(v))
-			}
-			for _, item := range v.Content {
-				if err := d.scalar(f, key, item); err != nil {
-					return err
-				}
-			}
-			return nil
-		}
-		return d.scalar(f, key, v)
-	})
-}
-
-func (d *draft) scalar(f strictyaml.File, key string, v *yaml.Node) error {
-	value, err := f.Text(key, v)
+	values, left, err := f.Settings()
 	if err != nil {
-		return err
+		return mistakes(f)
 	}
-	if err := fields[key].set(d, value); err != nil {
-		return f.Errorf(v.Line, "%s: %v", key, err)
+	for _, l := range left {
+		a.Message("%s", l)
 	}
-	return nil
+	var wrong []error
+	for _, v := range values {
+		if err := fields[v.Key].set(d, v.Text); err != nil {
+			wrong = append(wrong, fmt.Errorf("%s: %s: %w", v.Place, v.Key, err))
+		}
+	}
+	return joined(wrong)
 }
 
-// readFile reads a small local file, "-" for standard input.
-func readFile(a *app.App, name string) ([]byte, error) {
+// readJobFile reads a local file, "-" for standard input.
+func readJobFile(a *app.App, name string) (*jobfile.File, error) {
 	in := a.Main.Stdin
 	if name != "-" {
 		f, err := os.Open(name)
 		if err != nil {
-			return nil, fmt.Errorf("--file: %w", err)
+			return nil, err
 		}
 		defer f.Close()
 		in = f
 	}
-	return readAll(context.Background(), in, name)
+	text, err := cliio.Await(context.Background(), func() ([]byte, error) { return io.ReadAll(io.LimitReader(in, jobfile.MaxFile+1)) })
+	if err != nil {
+		return nil, err
+	}
+	return jobfile.Read(name, text), nil
+}
+
+// mistakes returns why a file cannot be used, with all that is wrong.
+func mistakes(f *jobfile.File) error {
+	var list []error
+	for i := range f.Findings {
+		if f.Findings[i].Severity == jobfile.Error {
+			list = append(list, &f.Findings[i])
+		}
+	}
+	if len(list) == 0 {
+		_, _, err := f.Job()
+		return err
+	}
+	return joined(list)
+}
+
+// joined returns one error of Kind Invalid, in one line; nil if there is none.
+func joined(list []error) error {
+	if len(list) == 0 {
+		return nil
+	}
+	texts := make([]string, len(list))
+	for i, err := range list {
+		texts[i] = err.Error()
+	}
+	return pfs.Errorf("paddlectl.submit", "", pfs.Invalid, "%s", strings.Join(texts, "; "))
 }
 
 // apply applies flags.

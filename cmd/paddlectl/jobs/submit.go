@@ -1,12 +1,10 @@
 package jobs
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -16,12 +14,12 @@ import (
 	"github.com/paddlecloud/pfs/cmd/internal/cliargs"
 	"github.com/paddlecloud/pfs/cmd/internal/cliio"
 	"github.com/paddlecloud/pfs/internal/job"
+	"github.com/paddlecloud/pfs/internal/job/jobfile"
 	"github.com/paddlecloud/pfs/internal/job/local"
 	"github.com/paddlecloud/pfs/internal/job/submit"
 	"github.com/paddlecloud/pfs/pfs"
 	"github.com/paddlecloud/pfs/pfs/transfer"
 	"github.com/urfave/cli/v2"
-	"go.yaml.in/yaml/v3"
 )
 
 type submitOptions struct {
@@ -37,7 +35,7 @@ type submitOptions struct {
 func Submit(a *app.App) *cli.Command {
 	o := &submitOptions{}
 	return a.NewCommand(app.Spec{
-		Name: "submit", Args: "PACKAGE", Most: 1,
+		Name: "submit", Args: "[FILE] [PACKAGE]", Most: 2,
 		Summary: "submit a job",
 		Text: `Starts a training job. PACKAGE is a local directory, which is uploaded, or a directory
 /pfs/DC/... on the service, which is used as it is. Only what differs from an earlier
@@ -49,16 +47,20 @@ writes to the directory $PFS_OUTPUT is uploaded while it runs, and committed whe
 ended, whatever ended it: paddlectl get outputs shows and verifies it.
 
 Submitting is all or nothing: if anything is refused, whatever was created is removed
-again. --dry-run makes all checks and prints what would be created. --file FILE reads the
-job from YAML; flags take precedence. docs/jobs.md describes the file.`,
+again. --dry-run makes all checks and prints what would be created.
+
+FILE describes a job: in YAML as in docs/jobs.md, or as PaddleJob, Volcano job, or job of
+OpenPAI. What it is follows from its content. What such a job has and jobs here have not is
+told; paddlectl check FILE says what is wrong with it. Flags take precedence.`,
 		Examples: []string{
 			`paddlectl submit -jobname fit -parallelism 2 -memory 2Gi -entry "python train.py" ./package`,
 			`paddlectl submit -jobname ctr -parallelism 10 -pservers 3 -entry "python train.py" /pfs/dc1/home/alice/ctr_demo_package`,
-			`paddlectl submit --file job.yaml --follow`,
+			`paddlectl submit job.yaml --follow`,
+			`paddlectl submit new_job.pai.json ./src`,
 		},
 		Exits: exits(cliio.Integrity, cliio.Partly),
 		Flags: append(fieldFlags(&o.settings),
-			&cli.StringFlag{Name: "file", Usage: "read the job from `FILE` (YAML); - is standard input", Destination: &o.file},
+			&cli.StringFlag{Name: "file", Usage: "read the job from `FILE`, as the first operand may be; - is standard input", Destination: &o.file},
 			&cli.BoolFlag{Name: "dry-run", Aliases: []string{"n"}, Usage: "check everything, print what would be created, and change nothing", Destination: &o.dryRun},
 			&cli.GenericFlag{Name: "format", Aliases: []string{"o"}, Usage: "print a dry run as `FORMAT`: yaml or json", Value: cliargs.OneOf(&o.format, "yaml", "json")},
 			&cli.BoolFlag{Name: "wait", Usage: "wait for the end of the job, as paddlectl wait does", Destination: &o.wait},
@@ -116,6 +118,12 @@ func (s *session) followLogs(ctx context.Context, name string, json bool) error 
 
 // prepare completes d by file, flags and operand.
 func (o *submitOptions) prepare(ctx context.Context, a *app.App, d *draft, operands []string) (*session, *submit.Submission, error) {
+	if len(operands) > 0 && o.file == "" && isFile(operands[0]) {
+		o.file, operands = operands[0], operands[1:]
+	}
+	if len(operands) > 1 {
+		return nil, nil, cliargs.Usagef("%s is not a job file: of two operands the first is", operands[0])
+	}
 	if o.file != "" {
 		if err := d.load(a, o.file); err != nil {
 			return nil, nil, err
@@ -164,6 +172,12 @@ func (o *submitOptions) prepare(ctx context.Context, a *app.App, d *draft, opera
 		sub.Copy.Totals = true
 	}
 	return s, sub, nil
+}
+
+// isFile reports whether an operand names a local file.
+func isFile(name string) bool {
+	info, err := os.Stat(name)
+	return err == nil && info.Mode().IsRegular()
 }
 
 // submitted is the result of submit with --json.
@@ -229,38 +243,11 @@ func printPlan(a *app.App, plan []json.RawMessage, format string) error {
 			}
 			continue
 		}
-		var node yaml.Node // JSON is YAML; this keeps the order of keys
-		if err := yaml.Unmarshal(object, &node); err != nil {
+		text, err := jobfile.YAML(object)
+		if err != nil {
 			return err
 		}
-		blockStyle(&node)
-		a.Printf("---\n")
-		enc := yaml.NewEncoder(a.Out)
-		enc.SetIndent(2)
-		if err := cmp.Or(enc.Encode(&node), enc.Close()); err != nil {
-			return err
-		}
+		a.Printf("---\n%s", text)
 	}
 	return nil
-}
-
-// blockStyle converts YAML parsed from JSON to block style.
-func blockStyle(n *yaml.Node) {
-	n.Style = 0
-	if n.Kind == yaml.ScalarNode && n.Tag == "!!str" {
-		// Encode quotes what would else read as another type.
-		n.SetString(n.Value)
-	}
-	for _, child := range n.Content {
-		blockStyle(child)
-	}
-}
-
-// readAll reads at most maxFile bytes.
-func readAll(ctx context.Context, r io.Reader, name string) ([]byte, error) {
-	data, err := cliio.Await(ctx, func() ([]byte, error) { return io.ReadAll(io.LimitReader(r, maxFile+1)) })
-	if err == nil && len(data) > maxFile {
-		err = pfs.Errorf("paddlectl.submit", "", pfs.Invalid, "%s is larger than %d bytes: this is not the description of a job", name, maxFile)
-	}
-	return data, err
 }
