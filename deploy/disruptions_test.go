@@ -1,6 +1,7 @@
 package deploy_test
 
 import (
+	"bytes"
 	"fmt"
 	"os"
 	"os/exec"
@@ -54,10 +55,10 @@ func (j *jobs) pod(t *testing.T, spec *job.Spec, index int) string {
 	return name
 }
 
-// evict evicts the pod of a trainer, as a drain of its node does. The programs handle SIGTERM and end with 0.
-func (j *jobs) evict(t *testing.T, spec *job.Spec, index int) {
+// evict evicts a pod, as a drain of its node does. The programs handle SIGTERM and end with 0.
+func (j *jobs) evict(t *testing.T, name string) {
 	t.Helper()
-	ns, name := job.Namespace("alice"), j.pod(t, spec, index)
+	ns := job.Namespace("alice")
 	j.k.Kubectl(t, fmt.Sprintf(`{"apiVersion": "policy/v1", "kind": "Eviction", "metadata": {"name": %q, "namespace": %q}}`, name, ns),
 		"create", "--raw", "/api/v1/namespaces/"+ns+"/pods/"+name+"/eviction", "-f", "-")
 }
@@ -67,7 +68,7 @@ func (j *jobs) evicted(t *testing.T) {
 	spec := j.spec("evicted", "once")
 	j.submit(t, spec)
 	j.training(t, spec)
-	j.evict(t, spec, 1)
+	j.evict(t, j.pod(t, spec, 1))
 	j.until(t, spec.Name, "the reason", func(r *job.Record) bool { return strings.Contains(r.Reason, "trainer-1: evicted from its node") })
 	j.succeeded(t, spec, 2)
 	j.committed(t, spec, 1, "trainer-1", output.Failed)
@@ -76,12 +77,24 @@ func (j *jobs) evicted(t *testing.T) {
 	}
 }
 
+// evictedServer evicts the parameter server: the whole job starts again, since the sums of the server are lost.
+func (j *jobs) evictedServer(t *testing.T) {
+	spec := j.spec("evicted-server", "once")
+	j.submit(t, spec)
+	j.training(t, spec)
+	j.evict(t, job.ObjectName(spec.Name)+"-1-pserver-0")
+	j.until(t, spec.Name, "the reason", func(r *job.Record) bool { return strings.Contains(r.Reason, "pserver-0: evicted from its node") })
+	j.succeeded(t, spec, 2)
+	j.committed(t, spec, 1, "trainer-0", output.Failed)
+	j.committed(t, spec, 1, "trainer-1", output.Failed)
+}
+
 // evictedRank evicts a trainer that starts again in place.
 func (j *jobs) evictedRank(t *testing.T) {
 	spec := j.ranked("evicted-rank", "once")
 	j.submit(t, spec)
 	j.training(t, spec)
-	j.evict(t, spec, 1)
+	j.evict(t, j.pod(t, spec, 1))
 	j.until(t, spec.Name, "the restart", func(r *job.Record) bool { return r.Workers[1].Restarts == 1 && r.Workers[1].State == job.Running })
 	kill(t, j.trainers(t, spec, "train.py"), syscall.SIGUSR1)
 	j.restarted(t, spec)
@@ -92,29 +105,36 @@ func (j *jobs) preempted(t *testing.T) {
 	spec := j.spec("preempted", "once")
 	j.submit(t, spec)
 	j.training(t, spec)
-	cpu := strings.TrimSpace(j.k.Kubectl(t, "", "get", "node", "node1", "-o", "jsonpath={.status.allocatable.cpu}"))
-	urgent := fmt.Sprintf(`
-apiVersion: scheduling.k8s.io/v1
-kind: PriorityClass
-metadata: {name: urgent}
-value: 1000000
----
-apiVersion: v1
-kind: Pod
-metadata: {name: urgent, namespace: default}
-spec:
-  priorityClassName: urgent
-  terminationGracePeriodSeconds: 0
-  containers: [{name: main, image: docker.io/testbed/pause:1, resources: {requests: {cpu: %sm}}}]
-`, fmt.Sprint(1000*atoi(t, cpu)-300))
-	remove := func() { j.k.TryKubectl(urgent, "delete", "--ignore-not-found", "--timeout=1m", "-f", "-") }
-	t.Cleanup(remove)
-	j.k.Kubectl(t, urgent, "apply", "-f", "-")
+	remove := j.occupy(t, 1_000_000, 300)
 	j.until(t, spec.Name, "the reason", func(r *job.Record) bool {
 		return strings.Contains(r.Reason, "preempted: a pod of higher priority needed its place")
 	})
 	remove()
 	j.succeeded(t, spec, 2)
+}
+
+// occupy starts a pod of a priority that leaves only some thousandths of a processor free, and returns how to remove it.
+func (j *jobs) occupy(t *testing.T, priority, free int) (remove func()) {
+	t.Helper()
+	cpu := strings.TrimSpace(j.k.Kubectl(t, "", "get", "node", "node1", "-o", "jsonpath={.status.allocatable.cpu}"))
+	manifest := fmt.Sprintf(`
+apiVersion: scheduling.k8s.io/v1
+kind: PriorityClass
+metadata: {name: occupant}
+value: %d
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: occupant, namespace: default}
+spec:
+  priorityClassName: occupant
+  terminationGracePeriodSeconds: 0
+  containers: [{name: main, image: docker.io/testbed/pause:1, resources: {requests: {cpu: %dm}}}]
+`, priority, 1000*atoi(t, cpu)-free)
+	remove = func() { j.k.TryKubectl(manifest, "delete", "--ignore-not-found", "--timeout=1m", "-f", "-") }
+	t.Cleanup(remove)
+	j.k.Kubectl(t, manifest, "apply", "-f", "-")
+	return remove
 }
 
 func atoi(t *testing.T, s string) (n int) {
@@ -239,9 +259,7 @@ func (j *jobs) converted(t *testing.T) {
 	j.s.paddlectl(t, "", "cp", source, j.home()+"/table.csv")
 	convert := func(to string, more ...string) *exec.Cmd {
 		args := append([]string{"dataset", "convert", "--output-path", j.home() + "/" + to, "--name-prefix", "d", "--num-shards", "9", "--compressor", "gzip"}, more...)
-		c := exec.Command(filepath.Join(j.s.bin, "paddlectl"), append(args, j.home()+"/table.csv")...)
-		c.Env, c.Stdout, c.Stderr = j.s.env, t.Output(), t.Output()
-		return c
+		return j.command(t, append(args, j.home()+"/table.csv")...)
 	}
 	if err := convert("one").Run(); err != nil {
 		t.Fatal(err)
@@ -263,7 +281,7 @@ func (j *jobs) converted(t *testing.T) {
 	if err := syscall.Kill(j.workers(t, "conv-2")[0], syscall.SIGKILL); err != nil {
 		t.Error(err)
 	}
-	j.evict(t, spec, 1)
+	j.evict(t, j.pod(t, spec, 1))
 	if err := c.Wait(); err != nil {
 		t.Error(err)
 	}
@@ -273,7 +291,79 @@ func (j *jobs) converted(t *testing.T) {
 		j.s.paddlectl(t, "", "cp", "-r", j.home()+"/"+name, dir)
 	}
 	if out, err := exec.Command("diff", "-r", filepath.Join(dir, "one"), filepath.Join(dir, "two")).CombinedOutput(); err != nil {
-		t.Errorf("the workers made other bytes: %v\n%s", err, out)
+		t.Fatalf("the workers made other bytes: %v\n%s", err, out)
+	}
+	sum, err := exec.Command("sh", "-c", "cd $0 && ls | wc -l && cat * | wc -c && cat * | sha256sum", filepath.Join(dir, "two")).Output()
+	t.Logf("files, bytes and digest of both: %s, %v", strings.Join(strings.Fields(string(sum)), " "), err)
+}
+
+// command returns a command of paddlectl whose output is logged.
+func (j *jobs) command(t *testing.T, args ...string) *exec.Cmd {
+	c := exec.CommandContext(t.Context(), filepath.Join(j.s.bin, "paddlectl"), args...)
+	c.Env, c.Stdout, c.Stderr = j.s.env, t.Output(), t.Output()
+	return c
+}
+
+// crowded converts by workers for which there is no place at first, and by more than the quota admits.
+func (j *jobs) crowded(t *testing.T) {
+	source := filepath.Join(t.TempDir(), "lines.txt")
+	if err := os.WriteFile(source, []byte("one\ntwo\nthree\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	j.s.paddlectl(t, "", "cp", source, j.home()+"/lines.txt")
+	convert := func(name string, workers int) (*exec.Cmd, *os.File) {
+		c := j.command(t, "dataset", "convert", "--on", j.place.name, "--workers", fmt.Sprint(workers), "--jobname", name, "--output-path", j.home()+"/"+name,
+			"--format", "text", "--payload", "raw", "--num-shards", "2", j.home()+"/lines.txt")
+		said, err := os.Create(filepath.Join(t.TempDir(), "said"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { said.Close() })
+		c.Stderr = said
+		return c, said
+	}
+	text := func(f *os.File) string {
+		said, err := os.ReadFile(f.Name())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(said)
+	}
+	c, said := convert("beyond", 7)
+	if err := c.Run(); err == nil || !strings.Contains(text(said), "not enough pods: the job needs 7 (7 trainers 7, with what runs beside them), and 6 of 6 are free") {
+		t.Errorf("a conversion beyond the quota: %v, %s", err, text(said))
+	}
+	remove := j.occupy(t, 0, 900)
+	c, said = convert("crowded", 2)
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	const want = "the job crowded waits: 1 of 2 processes wait for peers; trainer-"
+	j.await(t, "the reason", func() bool {
+		return strings.Contains(text(said), want) && strings.Contains(text(said), "no node has what its pod needs, 650m cpu, ")
+	})
+	remove()
+	if err := c.Wait(); err != nil {
+		t.Errorf("%v: %s", err, text(said))
+	}
+	t.Log(text(said))
+	j.s.paddlectl(t, "", "dataset", "verify", j.home()+"/crowded")
+}
+
+// image submits a job whose image nobody has.
+func (j *jobs) image(t *testing.T) {
+	const image = "docker.io/testbed/missing:1"
+	c := j.command(t, "submit", "--datacenter", j.place.name, "--wait", "-jobname", "no-image", "-image", image, "-cpu", "100m", "-memory", "64Mi", "--max-attempts", "2", "-entry", "true", j.program)
+	var said bytes.Buffer
+	c.Stderr = &said
+	err := c.Run()
+	t.Log(said.String())
+	want := `the job "no-image" is Failed: trainer-0: the image ` + image + " cannot be pulled: "
+	if c.ProcessState.ExitCode() != 1 || !strings.Contains(said.String(), want) {
+		t.Errorf("submit --wait: %v, want %s", err, want)
+	}
+	if r, err := j.engine.Job(t.Context(), "", "no-image"); err != nil || r.Attempt != 1 {
+		t.Errorf("%+v, %v", r, err)
 	}
 }
 

@@ -151,6 +151,7 @@ datacenters:
       fingerprint: %s
       storage: 1Gi
       mount: %s
+      pull-time: 15s
       quota: %s
 `, j.life, j.place.name, j.store, j.options, filepath.Join(dir, "kubeconfig"), image, j.s.endpoint, j.s.fingerprint, j.mount, j.quota)
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
@@ -217,9 +218,10 @@ func (j *jobs) read(t *testing.T, spec *job.Spec, attempt int, worker, name stri
 func (j *jobs) committed(t *testing.T, spec *job.Spec, attempt int, worker, marker string) {
 	t.Helper()
 	r, err := output.Verify(t.Context(), j.fsys, job.OutputDir(spec, attempt, worker), func(int64) {})
-	if err != nil || r.Marker != marker {
-		t.Errorf("the outputs of %s in attempt %d: %+v, %v; want %s", worker, attempt, r, err, marker)
+	if err != nil || r.Marker != marker || !r.Verified {
+		t.Fatalf("the outputs of %s in attempt %d: %+v, %v; want %s", worker, attempt, r, err, marker)
 	}
+	t.Logf("attempt %d, %s: %s, %d files, %d bytes, verified", attempt, worker, marker, r.Files, r.Bytes)
 }
 
 // once checks that the trainers of an attempt have read every record exactly once.

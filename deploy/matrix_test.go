@@ -64,11 +64,14 @@ func matrix(t *testing.T, p pods, at place) {
 	t.Run("Rank", j.rank)
 	t.Run("Evicted", j.evicted)
 	t.Run("EvictedRank", j.evictedRank)
+	t.Run("EvictedServer", j.evictedServer)
 	t.Run("Preempted", j.preempted)
 	t.Run("NodeAgent", j.nodeAgent)
 	t.Run("LostNode", j.lostNode)
 	t.Run("APIServer", j.apiServer)
 	t.Run("ServiceAway", j.serviceAway)
+	t.Run("Image", j.image)
+	t.Run("Crowded", j.crowded)
 	t.Run("Converted", j.converted)
 }
 

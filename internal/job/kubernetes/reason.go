@@ -145,6 +145,9 @@ func lost(w *job.Worker, p *corev1.Pod) string {
 			return fmt.Sprintf("the container %s failed with exit code %d: %s", uploadContainer, t.ExitCode, clean(cmp.Or(t.Message, t.Reason)))
 		}
 	}
+	if m, ok := exitOf(main.State.Terminated); ok && m.Uploaded != nil && m.Uploaded.Reason != "" {
+		return clean(m.Uploaded.Reason)
+	}
 	return "its pod has ended"
 }
 

@@ -287,6 +287,35 @@ func TestAwayWhileItRuns(t *testing.T) {
 	})
 }
 
+// TestWaitIsKept: the time for the upload begins with the end of the entry, also if a pass then waits for the service.
+func TestWaitIsKept(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := memfs.New(memfs.Options{})
+		r := newRig(t)
+		r.opts.Wait = 10 * time.Second
+		var down atomic.Bool
+		r.opts.FS = away(store, func() error {
+			if down.Load() {
+				return pfs.Unavailable
+			}
+			return nil
+		})
+		r.write("a", "one")
+		done := make(chan *job.Uploaded)
+		go func() { done <- r.upload() }()
+		time.Sleep(20 * time.Second)
+		down.Store(true)
+		r.write("b", "two")
+		time.Sleep(20 * time.Second)
+		r.exit(job.Exit{})
+		ended := time.Now()
+		d := <-done
+		if took := time.Since(ended); d.Marker != "" || d.Reason == "" || took > r.opts.Wait+time.Second {
+			t.Errorf("%+v after %v", d, took)
+		}
+	})
+}
+
 // TestChangedAtTheStore checks that files that somebody changes or removes at the store are sent again.
 func TestChangedAtTheStore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

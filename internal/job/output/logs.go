@@ -39,11 +39,11 @@ func LogName(restart, n int) string {
 }
 
 // shipLogs sends the log files of the rank until everything is sent after the end. It returns why that did not
-// succeed.
-func (u *uploader) shipLogs(ctx context.Context, ended <-chan struct{}) error {
+// succeed. passes is the context until it is too late for what is not the rest.
+func (u *uploader) shipLogs(ctx, passes context.Context, ended <-chan struct{}) error {
 	s := &logShipper{u: u, sent: map[string]int64{}, most: maxLogs}
 	for running := true; running; {
-		_ = s.pass(budgeted(ctx, retry.Default), false)
+		_ = s.pass(budgeted(passes, retry.Default), false)
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
@@ -52,7 +52,7 @@ func (u *uploader) shipLogs(ctx context.Context, ended <-chan struct{}) error {
 		case <-time.After(time.Second):
 		}
 	}
-	ctx, cancel := context.WithTimeout(ctx, u.opts.Wait)
+	ctx, cancel := context.WithDeadline(ctx, u.deadline)
 	defer cancel()
 	for pause := 100 * time.Millisecond; ; pause = min(2*pause, 5*time.Second) {
 		err := s.pass(budgeted(ctx, retry.Policy{Total: max(u.opts.Wait, time.Second)}), true)

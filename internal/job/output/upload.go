@@ -160,6 +160,8 @@ type uploader struct {
 	exit *job.Exit // nil until run has learned that the entry has ended; see lost
 	lost string    // why there will be no exit record
 
+	deadline time.Time // of the marker; set when the entry has ended
+
 	states map[pfs.LeafDigest]state // by the digest of the path below opts.Dir
 	pass   uint32                   // number of the pass
 
@@ -184,18 +186,22 @@ func (u *uploader) run(ctx context.Context) (*job.Uploaded, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	ended, over := make(chan struct{}), exitOf{}
+	passes, cut := context.WithCancel(ctx)
 	var work sync.WaitGroup
 	defer work.Wait()
 	defer cancel()
 	work.Go(func() {
 		if over = u.awaitExit(ctx); over != (exitOf{}) {
+			u.deadline = time.Now().Add(u.opts.Wait)
 			close(ended)
+			_ = retry.Sleep(ctx, u.opts.Wait-u.reserve()) // a pass at work may use the time for the rest, and no more
 		}
+		cut()
 	})
 	u.logs = make(chan struct{})
 	work.Go(func() {
 		defer close(u.logs)
-		u.logFailure = u.shipLogs(ctx, ended)
+		u.logFailure = u.shipLogs(ctx, passes, ended)
 	})
 	select { // nothing is stable before; and many ranks that start at a time need the processor
 	case <-ended:
@@ -203,7 +209,7 @@ func (u *uploader) run(ctx context.Context) (*job.Uploaded, error) {
 	}
 	for {
 		began, files := time.Now(), u.progress.Files
-		done, err := u.try(budgeted(ctx, retry.Default))
+		done, err := u.try(ctx, budgeted(passes, retry.Default))
 		if done != nil || err != nil {
 			return done, err
 		}
@@ -251,8 +257,8 @@ func (u *uploader) awaitExit(ctx context.Context) exitOf {
 }
 
 // try is a pass while the job runs. Its failures are left to the next pass, except Conflict.
-func (u *uploader) try(ctx context.Context) (*job.Uploaded, error) {
-	m, err := u.begin(ctx)
+func (u *uploader) try(ctx, pass context.Context) (*job.Uploaded, error) {
+	m, err := u.begin(pass)
 	if errors.Is(err, ErrTaken) {
 		return nil, err
 	}
@@ -260,7 +266,7 @@ func (u *uploader) try(ctx context.Context) (*job.Uploaded, error) {
 		return u.acknowledge(ctx, m)
 	}
 	if err == nil {
-		err = u.sync(ctx, stable)
+		err = u.sync(pass, stable)
 	}
 	u.tell(err)
 	return nil, nil
@@ -306,14 +312,15 @@ func (u *uploader) tell(err error) {
 	}
 }
 
+// reserve is the part of the time after the exit that is for the manifest and the marker.
+func (u *uploader) reserve() time.Duration { return min(u.opts.Wait/10, 30*time.Second) }
+
 // finish uploads the rest after the end of the entry, and commits.
 func (u *uploader) finish(ctx context.Context) (*job.Uploaded, error) {
-	deadline := time.Now().Add(u.opts.Wait)
-	ending, cancel := context.WithDeadline(ctx, deadline)
+	ending, cancel := context.WithDeadline(ctx, u.deadline)
 	defer cancel()
-	// Some of the time is for the manifest and the marker.
-	reserve := min(u.opts.Wait/10, 30*time.Second)
-	copying, stop := context.WithDeadline(budgeted(ending, retry.Policy{Total: max(u.opts.Wait, time.Second)}), deadline.Add(-reserve))
+	reserve := u.reserve()
+	copying, stop := context.WithDeadline(budgeted(ending, retry.Policy{Total: max(u.opts.Wait, time.Second)}), u.deadline.Add(-reserve))
 	defer stop()
 	inv, m, err := u.rest(copying)
 	if errors.Is(err, ErrTaken) {
