@@ -5,8 +5,8 @@ import (
 	"crypto/rand"
 	"runtime"
 
+	"github.com/paddlecloud/pfs/internal/fair"
 	"github.com/paddlecloud/pfs/pfs"
-	"github.com/paddlecloud/pfs/pfs/internal/fair"
 )
 
 const (

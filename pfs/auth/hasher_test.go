@@ -5,8 +5,8 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/paddlecloud/pfs/internal/fair"
 	"github.com/paddlecloud/pfs/pfs"
-	"github.com/paddlecloud/pfs/pfs/internal/fair"
 )
 
 // Under any load, two passwords are checked at a time, a bounded number waits, and the rest is

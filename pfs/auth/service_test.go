@@ -13,8 +13,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/paddlecloud/pfs/internal/fair"
 	"github.com/paddlecloud/pfs/pfs"
-	"github.com/paddlecloud/pfs/pfs/internal/fair"
 )
 
 const home = "192.0.2.1:1000"

@@ -42,10 +42,10 @@ import (
 	"strings"
 	"time"
 
+	"github.com/paddlecloud/pfs/internal/fair"
 	"github.com/paddlecloud/pfs/internal/pace"
 	"github.com/paddlecloud/pfs/pfs"
 	"github.com/paddlecloud/pfs/pfs/auth"
-	"github.com/paddlecloud/pfs/pfs/internal/fair"
 	"github.com/paddlecloud/pfs/pfs/wire"
 )
 

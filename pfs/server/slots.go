@@ -8,8 +8,8 @@ import (
 	"runtime"
 	"time"
 
+	"github.com/paddlecloud/pfs/internal/fair"
 	"github.com/paddlecloud/pfs/pfs"
-	"github.com/paddlecloud/pfs/pfs/internal/fair"
 )
 
 // waitForSlot is how long a request waits for a slot before it is refused.

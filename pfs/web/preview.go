@@ -13,10 +13,10 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/paddlecloud/pfs/internal/fair"
 	"github.com/paddlecloud/pfs/internal/gateway"
 	"github.com/paddlecloud/pfs/pfs"
 	"github.com/paddlecloud/pfs/pfs/dataset/manifest"
-	"github.com/paddlecloud/pfs/pfs/internal/fair"
 )
 
 // The bounds of a preview. A file is data of strangers, so what is read, decoded and shown is bounded, whatever it claims.

@@ -1,6 +1,7 @@
 package kubernetes
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net/http"
@@ -8,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/paddlecloud/pfs/internal/fair"
 	"github.com/paddlecloud/pfs/pfs"
 	"github.com/paddlecloud/pfs/pfs/retry"
 	appsv1 "k8s.io/api/apps/v1"
@@ -20,6 +22,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/serializer"
 	"k8s.io/client-go/gentype"
 	"k8s.io/client-go/rest"
+	"k8s.io/client-go/util/flowcontrol"
 )
 
 // client has the few resources that the engine uses. The clientset of client-go would link all of
@@ -44,7 +47,12 @@ func newClient(config *rest.Config) (*client, error) {
 		}
 	}
 	shared := rest.CopyConfig(config)
-	shared.QPS, shared.Burst, shared.UserAgent = requestRate, requestBurst, "pfsd"
+	shared.QPS, shared.UserAgent = -1, "pfsd" // the limit is that of inTurn
+	limit := &inTurn{queue: fair.New(1), limiter: flowcontrol.NewTokenBucketRateLimiter(requestRate, requestBurst)}
+	shared.Wrap(func(rt http.RoundTripper) http.RoundTripper {
+		limit.RoundTripper = rt
+		return limit
+	})
 	shared.NegotiatedSerializer = serializer.NewCodecFactory(scheme).WithoutConversion()
 	web, err := rest.HTTPClientFor(shared)
 	if err != nil {
@@ -64,6 +72,32 @@ func newClient(config *rest.Config) (*client, error) {
 		}
 	}
 	return c, nil
+}
+
+// inTurn limits the rate of requests. Those that wait are sent in turn, one of each namespace, so that a user with
+// many does not slow the others.
+type inTurn struct {
+	http.RoundTripper
+	queue   *fair.Queue
+	limiter interface{ Wait(context.Context) error }
+}
+
+// RoundTrip sends a request when it is its turn.
+func (t *inTurn) RoundTrip(r *http.Request) (*http.Response, error) {
+	_, rest, _ := strings.Cut(r.URL.Path, "/namespaces/")
+	ns, _, _ := strings.Cut(rest, "/")
+	end, err := t.queue.Take(r.Context(), fair.Claim{Key: ns})
+	if err == nil {
+		err = t.limiter.Wait(r.Context())
+		end()
+	}
+	if err != nil { // the context ends before its turn
+		if r.Body != nil {
+			r.Body.Close()
+		}
+		return nil, cmp.Or(r.Context().Err(), context.DeadlineExceeded)
+	}
+	return t.RoundTripper.RoundTrip(r)
 }
 
 // object is an object of Kubernetes.

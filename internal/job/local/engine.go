@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"github.com/paddlecloud/pfs/internal/job"
+	"github.com/paddlecloud/pfs/internal/job/output"
 	"github.com/paddlecloud/pfs/pfs"
 	"github.com/paddlecloud/pfs/pfs/retry"
 	"golang.org/x/sys/unix"
@@ -314,7 +315,7 @@ func (e *Engine) Kill(ctx context.Context, user, name string, tell func(*job.Rec
 	return nil
 }
 
-// Delete removes the directory of a job that has ended.
+// Delete removes the directory of a job that has ended. It refuses if that has the only copy of outputs.
 func (e *Engine) Delete(ctx context.Context, user, name string) error {
 	const op, patience = "local.Delete", 5 * time.Second
 	d, s, err := e.load(user, name)
@@ -331,6 +332,9 @@ func (e *Engine) Delete(ctx context.Context, user, name string) error {
 		}
 		if lock != nil {
 			defer lock.Close()
+			if left := d.onlyHere(); len(left) > 0 {
+				return pfs.Errorf(op, "", pfs.Conflict, "outputs that could not be uploaded are only on this machine: copy what you need, and remove them: rm -r %s", strings.Join(left, " "))
+			}
 			if err := unmount(e.opts, d, s); err != nil {
 				return err
 			}
@@ -343,6 +347,22 @@ func (e *Engine) Delete(ctx context.Context, user, name string) error {
 			return err
 		}
 	}
+}
+
+// onlyHere returns the directories with outputs that the store may not have. An uploader that has all at the store
+// removes its directory.
+func (d dir) onlyHere() (left []string) {
+	runs, _ := filepath.Glob(string(d) + "/attempts/*/*/*")
+	for _, run := range runs {
+		rank := job.RankDir(run)
+		if done, err := rank.ReadUploaded(); err == nil && done != nil && done.Marker != "" && done.Marker != output.Incomplete {
+			continue
+		}
+		if entries, _ := os.ReadDir(rank.Output()); len(entries) > 0 {
+			left = append(left, rank.Output())
+		}
+	}
+	return left
 }
 
 // Quota returns nothing: the limits are those of the machine.

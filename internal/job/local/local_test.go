@@ -662,6 +662,28 @@ func TestNoMarker(t *testing.T) {
 	}
 }
 
+// TestDeleteOnlyCopy: outputs that could not be uploaded are not removed with the record.
+func TestDeleteOnlyCopy(t *testing.T) {
+	b := newBed(t)
+	s := spec(1, 0, `echo all >$PFS_OUTPUT/good; echo lost >$PFS_OUTPUT/$(printf 'bad\377'); exit $((2 - PFS_ATTEMPT))`)
+	s.MaxAttempts = 2
+	d := b.submit(s)
+	b.end(s)
+	for attempt := 1; attempt <= 2; attempt++ {
+		only := d.rank(job.Worker{Name: "trainer-0", Attempt: attempt}).Output()
+		err := b.Delete(t.Context(), "alice", s.Name)
+		if !errors.Is(err, pfs.Conflict) || !strings.Contains(err.Error(), only) {
+			t.Errorf("Delete: %v", err)
+		}
+		if err := os.RemoveAll(only); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := b.Delete(t.Context(), "alice", s.Name); err != nil {
+		t.Error(err)
+	}
+}
+
 // TestProcessKilled: the death of a launcher, or of an entry, is a failure of the rank. What was
 // written is kept, and nothing of it goes on.
 func TestProcessKilled(t *testing.T) {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io/fs"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/paddlecloud/pfs/pfs"
@@ -144,7 +145,7 @@ func (s *scanner) scanDir(ctx context.Context, dir pfs.Path, dirs *[]pfs.Path) e
 			return nil
 		}
 		for _, quoted := range page.Unnamed {
-			s.leave(LeftOut{Path: s.rel(dir) + "/" + quoted, Reason: "the name cannot be used at the store: it is not UTF-8, or reserved", Lost: true})
+			s.leave(LeftOut{Path: strings.TrimPrefix(s.rel(dir)+"/"+quoted, "/"), Reason: "the name cannot be used at the store: it is not UTF-8, or reserved", Lost: true})
 		}
 		for _, info := range page.Entries {
 			name := dir.Join(info.Name)

@@ -1,0 +1,76 @@
+package kubernetes
+
+import (
+	"context"
+	"net/http"
+	"net/http/httptest"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/paddlecloud/pfs/internal/fair"
+)
+
+// tokens lets a request pass for each token.
+type tokens chan struct{}
+
+func (c tokens) Wait(ctx context.Context) error {
+	select {
+	case <-c:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// passed tells the paths of requests.
+type passed chan string
+
+func (c passed) RoundTrip(r *http.Request) (*http.Response, error) {
+	c <- r.URL.Path
+	return httptest.NewRecorder().Result(), nil
+}
+
+// TestInTurn checks that the request of a user is not behind the many of another one.
+func TestInTurn(t *testing.T) {
+	const many = 50
+	limiter, sent := make(tokens), make(passed)
+	turns := &inTurn{RoundTripper: sent, queue: fair.New(1), limiter: limiter}
+	send := func(ctx context.Context, path string) {
+		r := httptest.NewRequestWithContext(ctx, http.MethodGet, "http://kubernetes"+path, nil)
+		_, err := turns.RoundTrip(r)
+		if (err != nil) != (ctx.Err() != nil) {
+			t.Errorf("%s: %v", path, err)
+		}
+	}
+	waiting := func(n int) {
+		for turns.queue.Waiting() != n {
+			time.Sleep(time.Millisecond)
+		}
+	}
+	const greedy, other = "/api/v1/namespaces/pfs-greedy-0/pods", "/api/v1/namespaces/pfs-other-0/pods"
+	var work sync.WaitGroup
+	defer work.Wait()
+	for range many {
+		work.Go(func() { send(t.Context(), greedy) })
+	}
+	waiting(many - 1) // one waits for a token
+	work.Go(func() { send(t.Context(), other) })
+	waiting(many)
+	ctx, cancel := context.WithCancel(t.Context())
+	left := make(chan struct{})
+	go func() { send(ctx, other); close(left) }()
+	waiting(many + 1)
+	cancel() // a request that gives up leaves the queue
+	<-left
+	at := 0
+	for n := 1; n <= many+1; n++ {
+		limiter <- struct{}{}
+		if path := <-sent; path == other {
+			at = n
+		}
+	}
+	if at == 0 || at > 3 {
+		t.Errorf("the request of the other user was number %d", at)
+	}
+}
