@@ -1,14 +1,19 @@
 import hashlib
 import json
 import pickle
+import random
+import struct
 import warnings
 
 import msgpack
 
 import recordio
+from recordio import codecs
 from recordio.damage import Damage
 
 from .files import WRITTEN, InDirectory, chunk, ids, needs_written
+
+CASES = 300
 
 
 class Hostile(InDirectory):
@@ -27,6 +32,31 @@ class Hostile(InDirectory):
             self.refused("msgpack", record)
         for kind, shape, data in (("V2000000000", [1], b"x"), ("<f4", [1 << 40], b"xxxx"), ("O", [1], b"x" * 8), ([1], 3, 1)):
             self.refused("msgpack", msgpack.packb({b"nd": True, b"type": kind, b"shape": shape, b"data": data}))
+
+    def test_index(self) -> None:
+        """An index whose checksum is right, and whose content is not, is an error or is not used."""
+        r = random.Random(1)
+        for compressor in ("none", "snappy"):
+            path = self.dir / compressor
+            with recordio.writer(path, compressor, 500) as w:
+                for _ in range(40):
+                    w.write(bytes(r.randrange(60)))
+            recordio.Dataset(path)[0]
+            stored = self.dir / (".%s.idx" % compressor)
+            body, outcomes = stored.read_bytes()[:-4], [0, 0]
+            for i in range(CASES):
+                changed = bytearray(body)
+                for _ in range(r.randrange(1, 3)):
+                    at = r.randrange(8, len(changed))
+                    changed[at : at + r.randrange(3)] = r.choice([r.randbytes(1), b"\xff" * r.randrange(11) + r.randbytes(1), b""])
+                stored.write_bytes(changed + struct.pack("<I", codecs.crc32c(bytes(changed))))
+                try:
+                    lengths = list(map(len, recordio.Dataset(path)[:]))
+                except recordio.RecordIOError:
+                    lengths = []
+                outcomes[bool(lengths)] += 1
+                self.assertIn(len(lengths), (0, 40), i)
+            self.assertTrue(all(outcomes), outcomes)
 
     def test_others(self) -> None:
         for record in (b"[" * 100_000, b"NaN", b"[-Infinity]"):

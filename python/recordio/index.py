@@ -208,8 +208,8 @@ def parse(text: bytes, size: int) -> Index:
         raise RecordIOError("not an index, or damaged")
     try:
         index = _Parser(body).index()
-    except (IndexError, struct.error):
-        raise RecordIOError("the index is cut off")
+    except (IndexError, struct.error, OverflowError):
+        raise RecordIOError("the index is cut off, or contradicts itself")
     if index.size != size:
         raise RecordIOError("the index is of a file of %d bytes, and the file has %d" % (index.size, size))
     return index
@@ -260,7 +260,7 @@ class _Parser:
             offset, stored, records, raw, compressor, crc = [self.varint() for _ in range(6)]
             chunk = Chunk(i, end + offset, stored, records, compressor, crc)
             end = chunk.offset + stored
-            if end > size or not 0 < records <= len(self.body) or raw > MAX_CHUNK or compressor not in COMPRESSORS:
+            if end > size or not 0 < records <= len(self.body) or raw > MAX_CHUNK or compressor not in COMPRESSORS or crc >> 32:
                 raise RecordIOError("the index contradicts itself")
             own = np.cumsum(self.lengths(records) + 4)
             chunks.append(chunk)

@@ -83,7 +83,7 @@ class Shard:
                     raise self.error(e)
                 found = index.parse(text, size)
                 self._keep(text)
-            if [c.crc for c in found.chunks] != [c.crc for c in self.chunks.chunks]:
+            if [(c.offset, c.header) for c in found.chunks] != [(c.offset, c.header) for c in self.chunks.chunks]:
                 raise self.error(self._stale())
             self._index = found
         return found
