@@ -242,9 +242,10 @@ class _Blocks:
         found = {}
         for shard, block in keys:
             x = self.shards[shard].index
-            number = _chunk_of(x, block)
-            if x is self.shards[shard].chunks and (shard, number) not in self.compared:
-                found[shard, number] = x.chunks[number]
+            if x is self.shards[shard].chunks:
+                number = _chunk_of(x, block)
+                if (shard, number) not in self.compared:
+                    found[shard, number] = x.chunks[number]
         return found
 
     def _block(self, key: tuple[int, int], read: bytes, at: int) -> memoryview:
