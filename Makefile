@@ -16,7 +16,7 @@
 # make bench-fair   the effect of one user at full load on another
 # make bench-data   records and conversion, compared with PaddlePaddle/recordio if RECORDIO_REFERENCE names a clone
 # make bench-stores   a real HDFS and CephFS, compared with the libraries, Hadoop's client and rclone
-# make bench-gateways   SFTP, compared with OpenSSH's own server
+# make bench-gateways   SFTP, compared with OpenSSH's own server, and WebHDFS, compared with a NameNode and DataNodes
 # make bench-python   the Python package, compared with ArrayRecord, tfrecord, webdataset and MosaicML Streaming
 # make bench-mount   the mount, compared with the native file system, rclone mount and ceph-fuse
 # make faults  200 random cuts, flips and kills; results for docs/faults.md

@@ -120,6 +120,20 @@ func Commit(ctx context.Context, fsys pfs.FileSystem, name pfs.Path, w pfs.Stage
 	return w.Commit(ctx, opts)
 }
 
+// WriteFile makes the small file e, as WriteBatch does. Where the store does not have e.NoReplace, it looks first.
+func WriteFile(ctx context.Context, fsys pfs.FileSystem, e pfs.BatchEntry) error {
+	write := func() error { return pfs.WriteBatch(ctx, fsys, []pfs.BatchEntry{e})[0] }
+	err := write()
+	if !e.NoReplace || !errors.Is(err, pfs.Unsupported) {
+		return err
+	}
+	if err := absent(ctx, "gateway.WriteFile", fsys, e.Path); err != nil {
+		return err
+	}
+	e.NoReplace = false
+	return write()
+}
+
 // absent answers Exist if something has the name.
 func absent(ctx context.Context, op string, fsys pfs.FileSystem, name pfs.Path) error {
 	_, err := fsys.Stat(ctx, name)

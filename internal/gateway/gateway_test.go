@@ -103,6 +103,7 @@ func TestNew(t *testing.T) {
 		}
 		for what, err := range map[string]error{
 			"MakeDir": gateway.MakeDir(ctx, m, "/old", 0o755), "RenameNew": gateway.RenameNew(ctx, m, "/f", "/old"), "Commit": commit("/old"),
+			"WriteFile": gateway.WriteFile(ctx, m, pfs.BatchEntry{Path: "/old", NoReplace: true}),
 		} {
 			if !errors.Is(err, pfs.Exist) {
 				t.Errorf("%s, %s: %v", name, what, err)
@@ -110,6 +111,7 @@ func TestNew(t *testing.T) {
 		}
 		for what, err := range map[string]error{
 			"MakeDir": gateway.MakeDir(ctx, m, "/d", 0o755), "RenameNew": gateway.RenameNew(ctx, m, "/f", "/g"), "Commit": commit("/h"),
+			"WriteFile": gateway.WriteFile(ctx, m, pfs.BatchEntry{Path: "/i", NoReplace: true}),
 		} {
 			if err != nil {
 				t.Errorf("%s, %s: %v", name, what, err)

@@ -17,6 +17,7 @@ import (
 
 	"github.com/paddlecloud/pfs/internal/gateway/gatewaytest"
 	"github.com/paddlecloud/pfs/pfs"
+	"github.com/paddlecloud/pfs/pfs/digest"
 	"github.com/paddlecloud/pfs/pfs/memfs"
 	"github.com/paddlecloud/pfs/pfs/webhdfs"
 )
@@ -158,5 +159,48 @@ func decode(t testing.TB, answer string, to any) {
 	t.Helper()
 	if err := json.Unmarshal([]byte(answer), to); err != nil {
 		t.Fatalf("%q: %v", answer, err)
+	}
+}
+
+// TestCreate makes files of lengths around that of small files, of which the service knows the length beforehand or not.
+func TestCreate(t *testing.T) {
+	g := newGate(t, memfs.New(memfs.Options{}))
+	for _, n := range []int{0, 1, 256<<10 - 1, 256 << 10, 256<<10 + 1, 1 << 20, 1<<20 + 1} {
+		for _, known := range []bool{true, false} {
+			content := strings.Repeat("0123456789abcdef", n/16+1)[:n]
+			path := fmt.Sprintf("/new-%v-%d/f", known, n)
+			status, answer := g.ask(t, "PUT", path, "op=CREATE&noredirect=true&overwrite=true", "")
+			if status != 200 {
+				t.Fatalf("%s: %d %s", path, status, answer)
+			}
+			var there struct{ Location string }
+			if err := json.Unmarshal([]byte(answer), &there); err != nil {
+				t.Fatal(err)
+			}
+			var body io.Reader = strings.NewReader(content)
+			if !known {
+				body = io.MultiReader(body)
+			}
+			r, err := http.NewRequestWithContext(t.Context(), "PUT", there.Location, body)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if status, answer := g.send(t, r); status != 201 {
+				t.Fatalf("%s: %d %s", path, status, answer)
+			}
+			if status, got := g.ask(t, "GET", path, "op=OPEN", ""); status != 200 || got != content {
+				t.Errorf("%s: %d, %d bytes", path, status, len(got))
+			}
+			info, err := g.Store.Stat(t.Context(), pfs.Path("/home/"+alice+path))
+			if want := digest.Bytes([]byte(content)); err != nil || info.Digest != want || info.Mode.Perm() != 0o644 {
+				t.Errorf("%s: %+v, %v; want the digest %s", path, info, err, want)
+			}
+			if status, answer := g.ask(t, "PUT", path, "op=CREATE", "x"); status != 403 || !strings.Contains(answer, "FileAlreadyExistsException") {
+				t.Errorf("%s again: %d %s", path, status, answer)
+			}
+		}
+	}
+	if status, answer := g.ask(t, "PUT", "/none/f", "op=CREATE&createparent=false", "x"); status != 404 {
+		t.Errorf("createparent=false: %d %s", status, answer)
 	}
 }
