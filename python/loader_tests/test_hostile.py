@@ -19,17 +19,19 @@ CASES = 300
 class Hostile(InDirectory):
     """Bad records and damaged files are errors that name the place, in bounded memory and time."""
 
-    def refused(self, payload: str, record: bytes) -> None:
+    def refused(self, payload: str, record: bytes, why: str = "") -> None:
         path = self.dir / "bad"
         path.write_bytes(chunk([record]))
-        with self.assertRaisesRegex(ValueError, "bad, record 0: "):
+        with self.assertRaisesRegex(ValueError, "bad, record 0: " + why):
             recordio.Dataset(path, decode=payload)[0]
         (self.dir / ".bad.idx").unlink()
 
     def test_msgpack(self) -> None:
         heads = (b"\xdd\xff\xff\xff\xff", b"\xdf\xff\xff\xff\xff", b"\xc6\xff\xff\xff\xff", b"\xdb\x7f\xff\xff\xff")
-        for record in (b"", b"\xc1", b"\x01\x02", b"\x91" * 100_000, b"\x81\x90\x01", *heads):
+        for record in (b"", b"\x01\x02", b"\x81\x90\x01", *heads):
             self.refused("msgpack", record)
+        self.refused("msgpack", b"\xc1", "not MessagePack")
+        self.refused("msgpack", b"\x91" * 100_000, "MessagePack that is nested too deeply")
         for kind, shape, data in (("V2000000000", [1], b"x"), ("<f4", [1 << 40], b"xxxx"), ("O", [1], b"x" * 8), ([1], 3, 1)):
             self.refused("msgpack", msgpack.packb({b"nd": True, b"type": kind, b"shape": shape, b"data": data}))
 

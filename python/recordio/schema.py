@@ -258,7 +258,12 @@ def _tensor(value: dict[Any, Any]) -> Any:
 
 
 def _unpack(record: Buffer) -> Any:
-    return msgpack.unpackb(record, strict_map_key=False, object_hook=_tensor)
+    try:
+        return msgpack.unpackb(record, strict_map_key=False, object_hook=_tensor)
+    except msgpack.StackError:
+        raise ValueError("MessagePack that is nested too deeply")
+    except msgpack.FormatError:
+        raise ValueError("not MessagePack")
 
 
 def _json(record: Buffer) -> Any:
