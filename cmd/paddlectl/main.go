@@ -53,7 +53,7 @@ on the service only while you are logged in and the service answers quickly.`, "
 			files.Tree(a), mounting.Umount(a), files.Verify(a),
 		}},
 		{"Subcommands for jobs:", []*cli.Command{
-			jobs.Convert(a), jobs.Delete(a), jobs.Describe(a), jobs.Get(a), jobs.Kill(a), jobs.Logs(a), jobs.Registry(a), jobs.Run(a), jobs.Submit(a), jobs.Wait(a),
+			jobs.Check(a), jobs.Convert(a), jobs.Delete(a), jobs.Describe(a), jobs.Get(a), jobs.Kill(a), jobs.Logs(a), jobs.Registry(a), jobs.Run(a), jobs.Submit(a), jobs.Wait(a),
 		}},
 		{"Subcommands for data:", []*cli.Command{dataset.Command(a), recordio.Command(a)}},
 	}

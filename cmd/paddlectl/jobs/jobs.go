@@ -1,5 +1,5 @@
-// Package jobs has the commands of paddlectl for training jobs: submit, get, describe, logs, kill, delete,
-// wait and registry.
+// Package jobs has the commands of paddlectl for training jobs: submit, check, convert-job, get, describe, logs,
+// kill, delete, wait and registry.
 package jobs
 
 import (

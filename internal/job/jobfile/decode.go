@@ -3,6 +3,7 @@ package jobfile
 import (
 	"encoding/base64"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math"
 	"reflect"
@@ -69,6 +70,9 @@ func (d *document) decode(n *yaml.Node, t reflect.Type, field string, tag reflec
 
 // enter follows aliases and counts nodes. It reports false for a node that is too deep, or one too many.
 func (d *document) enter(n *yaml.Node, field string) (*yaml.Node, bool) {
+	if len(d.file.Findings) > maxFindings {
+		return n, false
+	}
 	for n.Kind == yaml.AliasNode {
 		n = n.Alias
 	}
@@ -374,7 +378,7 @@ func (d *document) enum(n *yaml.Node, field string, allowed []string) {
 			near = a
 		}
 	}
-	found := d.report("enum", Error, field, near, "%q is not one of %s", n.Value, strings.Join(allowed, ", "))
+	found := d.report("enum", Error, field, near, "%q is not one of %s", n.Value, strings.TrimPrefix(strings.Join(allowed, ", "), ", "))
 	if near != "" {
 		found.edit = d.replaceValue(field, near)
 	}
@@ -405,7 +409,7 @@ func (d *document) number(n *yaml.Node, t reflect.Type, field string, tag reflec
 		return f
 	}
 	i, err := strconv.ParseInt(strings.ReplaceAll(n.Value, "_", ""), 0, t.Bits())
-	if n.Tag == "!!str" || n.Tag == "!!float" && err != nil {
+	if n.Tag == "!!str" || n.Tag == "!!float" && err != nil && !errors.Is(err, strconv.ErrRange) {
 		found := d.report("type", Error, field, "", "%s (%.40s) where a whole number belongs", scalarNames[n.Tag], n.Value)
 		if err == nil && n.Style&yaml.DoubleQuotedStyle != 0 {
 			found.Fix, found.edit = n.Value, &edit{line: n.Line, column: n.Column, old: strconv.Quote(n.Value), text: n.Value}

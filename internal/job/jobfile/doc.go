@@ -14,7 +14,9 @@
 //
 //	read             the documents of a file, and their format
 //	decode           a node of YAML against a Go type
-//	finding          what is wrong with a file, and how a correction is applied
+//	finding, sarif   what is wrong with a file, and how a correction is applied
+//	check            the rules: of OpenPAI and our own, of Kubernetes (checkkube), of all texts (checktext)
+//	checkkube, checktext  see check
 //	formats, pai     the types of the formats
 //	job              what the formats have in common
 //	fromkube, frompai, fromown  the readers into a Job

@@ -145,22 +145,26 @@ func (j *Job) fromVolcano(v *volcanoJob) {
 			delete(s.Plugins, name) // the writer needs them
 		}
 	}
-	s.Policies = slices.DeleteFunc(s.Policies, func(p volcanoPolicy) bool {
-		return p.Events == nil && p.ExitCode == nil && p.Timeout == nil && slices.ContainsFunc(gangPolicies(p.Action == "RestartJob"), func(q volcanoPolicy) bool {
-			return p.Event == q.Event && p.Action == q.Action
-		})
-	})
+	dropPolicies(s.Policies, append(gangPolicies(true), gangPolicies(false)...))
 	for i := range s.Tasks {
 		t := &s.Tasks[i]
 		r := Role{Name: take(&t.Name), MinAvailable: take(&t.MinAvailable), Template: take(&t.Template)}
 		if n := take(&t.Replicas); n != nil {
 			r.Replicas = ptr(int(*n))
 		}
-		t.Policies = slices.DeleteFunc(t.Policies, func(p volcanoPolicy) bool {
-			return p.Event == "TaskCompleted" && p.Action == "CompleteJob" && p.Timeout == nil
-		})
+		dropPolicies(t.Policies, []volcanoPolicy{{Event: "TaskCompleted", Action: "CompleteJob"}})
 		at := fmt.Sprintf("spec.tasks[%d]", i)
 		j.from(fmt.Sprintf("roles[%d]", i), at)
 		j.Roles = append(j.Roles, r)
+	}
+}
+
+// dropPolicies clears those policies that the writer makes itself.
+func dropPolicies(list, ours []volcanoPolicy) {
+	for i, p := range list {
+		same := func(q volcanoPolicy) bool { return p.Event == q.Event && p.Action == q.Action }
+		if p.Events == nil && p.ExitCode == nil && p.Timeout == nil && slices.ContainsFunc(ours, same) {
+			list[i] = volcanoPolicy{}
+		}
 	}
 }

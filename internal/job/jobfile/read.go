@@ -41,9 +41,15 @@ const MaxFile = 1 << 20
 
 // The bounds of what a document may hold, after aliases.
 const (
-	maxDocs  = 100
-	maxDepth = 100
-	maxNodes = 100_000
+	maxDocs     = 100
+	maxDepth    = 100
+	maxNodes    = 100_000
+	maxFindings = 1000
+)
+
+// maxShown bounds the length in bytes of what a finding repeats of a file.
+const (
+	maxShown = 200
 )
 
 // File is a file that was read.
@@ -133,9 +139,17 @@ func firstInvalid(text []byte) int {
 	return len(text)
 }
 
-func (f *File) add(found Finding) {
+// add records a finding, and returns the record. A file has at most maxFindings, and then one that says so.
+func (f *File) add(found Finding) *Finding {
 	found.File = f.Name
+	switch n := len(f.Findings); {
+	case n == maxFindings:
+		found = Finding{Rule: "too-large", Severity: Error, File: f.Name, Text: fmt.Sprintf("there are more than %d findings: these are the first", maxFindings)}
+	case n > maxFindings:
+		return &found
+	}
 	f.Findings = append(f.Findings, found)
+	return &f.Findings[len(f.Findings)-1]
 }
 
 // document reads one document.
@@ -149,6 +163,9 @@ func (f *File) document(root *yaml.Node) {
 	if !d.recognize(root) {
 		return
 	}
+	if d.format == OpenPAI1 {
+		f.onlyJSON()
+	}
 	d.value = d.make()
 	tree := d.decode(root, reflect.TypeOf(d.value).Elem(), "", "")
 	text, err := json.Marshal(tree)
@@ -158,6 +175,19 @@ func (f *File) document(root *yaml.Node) {
 	if err != nil { // a check is missing in decode
 		d.report("type", Error, "", "", "%v", err)
 	}
+}
+
+// onlyJSON reports what is YAML and not JSON, which is all that OpenPAI reads.
+func (f *File) onlyJSON() {
+	var syntax *json.SyntaxError
+	var value any
+	if err := json.Unmarshal(f.text, &value); !errors.As(err, &syntax) {
+		return
+	}
+	before := f.text[:min(int(syntax.Offset), len(f.text))]
+	line := bytes.Count(before, []byte("\n")) + 1
+	column := utf8.RuneCount(before[bytes.LastIndexByte(before, '\n')+1:])
+	f.add(Finding{Rule: "syntax", Severity: Error, Line: line, Column: max(1, column), Text: "OpenPAI reads JSON, and this is not: " + syntax.Error()})
 }
 
 // make returns the empty value of the document's kind.
@@ -217,6 +247,14 @@ func (d *document) recognizeKind(version, kind string, top map[string]*yaml.Node
 			d.places[key] = place{value: top[key]}
 		}
 	}
+	if version == "" || kind == "" {
+		missing := "kind"
+		if version == "" {
+			missing = "apiVersion"
+		}
+		d.report("format", Error, "", "", "%s is missing: a job of Kubernetes has apiVersion and kind", missing)
+		return false
+	}
 	var versions, all []string // of that kind; kinds
 	for of := range kinds {
 		v, k, _ := strings.Cut(of, " ")
@@ -233,30 +271,35 @@ func (d *document) recognizeKind(version, kind string, top map[string]*yaml.Node
 	case near != "":
 		found := d.report("format", Error, "kind", near, "%s has no kind %q: did you mean %q?", version, kind, near)
 		found.edit = d.replaceValue("kind", near)
-	case len(versions) > 0 && (version == "" || nearest.Word(version, versions) != "" || kind == "PaddleJob" || kind == "PodGroup"):
+	case len(versions) > 0 && (nearest.Word(version, versions) != "" || kind == "PaddleJob" || kind == "PodGroup"):
 		near := nearest.Word(version, versions)
 		found := d.report("format", Error, "apiVersion", near, "the kind %s has no version %q: it is in %s", kind, version, strings.Join(versions, " and "))
 		if near != "" {
 			found.edit = d.replaceValue("apiVersion", near)
 		}
 	default:
-		d.report("format", Warning, "kind", "", "a %s of %s is not a job, and is not checked", orNone(kind), orNone(version))
+		d.report("format", Warning, "kind", "", "a %s of %s is not a job, and is not checked", kind, version)
 	}
 	return false
-}
-
-func orNone(s string) string {
-	if s == "" {
-		return "(nothing)"
-	}
-	return s
 }
 
 // report adds a finding about a field.
 func (d *document) report(rule string, severity Severity, field, fix, format string, args ...any) *Finding {
 	at := d.at(field)
-	d.file.add(Finding{Rule: rule, Severity: severity, Line: at.Line, Column: at.Column, Field: field, Fix: fix, Text: fmt.Sprintf(format, args...)})
-	return &d.file.Findings[len(d.file.Findings)-1]
+	for i, a := range args {
+		if s, ok := a.(string); ok {
+			args[i] = shorten(s)
+		}
+	}
+	return d.file.add(Finding{Rule: rule, Severity: severity, Line: at.Line, Column: at.Column, Field: shorten(field), Fix: shorten(fix), Text: fmt.Sprintf(format, args...)})
+}
+
+// shorten returns the beginning of a text that is too long to show.
+func shorten(s string) string {
+	if len(s) <= maxShown {
+		return s
+	}
+	return strings.ToValidUTF8(s[:maxShown], "") + "..."
 }
 
 // at returns the node of a field, or of what holds it: its key, or the element of a list.

@@ -101,7 +101,7 @@ func treeOf(v any) any {
 	return tree
 }
 
-// isEmpty reports whether a tree has no value. 0 and false are values: the types omit them where they are not given.
+// isEmpty reports whether a tree has no value. 0, false and an empty list are values: the types omit them where they are not given.
 func isEmpty(tree any) bool {
 	switch v := tree.(type) {
 	case nil:
@@ -116,7 +116,7 @@ func isEmpty(tree any) bool {
 		}
 		return true
 	case []any:
-		return !slices.ContainsFunc(v, func(e any) bool { return !isEmpty(e) })
+		return len(v) > 0 && !slices.ContainsFunc(v, func(e any) bool { return !isEmpty(e) })
 	}
 	return false
 }
