@@ -11,9 +11,10 @@
 #              fuzz test, make faults, make soak
 # make lint    gofmt, go vet, staticcheck, go mod tidy
 # make fuzz    run every fuzz test for FUZZTIME
-# make bench   speed and memory compared with cp and rclone, then bench-fair, bench-data, bench-stores,
+# make bench   speed and memory compared with cp and rclone, then bench-fair, bench-jobs, bench-data, bench-stores,
 #              bench-mount and bench-python; results for docs/benchmarks.md
 # make bench-fair   the effect of one user at full load on another
+# make bench-jobs   submits, the start of workers, and the uploader of outputs
 # make bench-data   records and conversion, compared with PaddlePaddle/recordio if RECORDIO_REFERENCE names a clone
 # make bench-stores   a real HDFS and CephFS, compared with the libraries, Hadoop's client and rclone
 # make bench-gateways   SFTP, compared with OpenSSH's own server, and WebHDFS, compared with a NameNode and DataNodes
@@ -32,7 +33,7 @@ LDFLAGS := -X main.version=$(VERSION)
 TAGS ?= $(shell [ -e /usr/include/cephfs/libcephfs.h ] && [ -e /usr/include/rados/librados.h ] && echo ceph)
 FLAGS = -tags=$(TAGS)
 
-.PHONY: build image python demo test test-all compile install-and-build bench bench-fair bench-data bench-stores bench-mount bench-python bench-gateways faults faults-slow soak fuzz lint cross testbed-install testbed-up testbed-down
+.PHONY: build image python demo test test-all compile install-and-build bench bench-fair bench-jobs bench-data bench-stores bench-mount bench-python bench-gateways faults faults-slow soak fuzz lint cross testbed-install testbed-up testbed-down
 .NOTPARALLEL:
 # paddlectl has no CephFS built in: it runs where libcephfs is missing, and starts in half the time.
 build:
@@ -99,10 +100,13 @@ fuzz:
 
 bench: build
 	testdata/bench.sh
-	$(MAKE) --no-print-directory bench-fair bench-data bench-stores bench-mount bench-python
+	$(MAKE) --no-print-directory bench-fair bench-jobs bench-data bench-stores bench-mount bench-python
 
 bench-fair: build
 	testdata/bench-fair.sh
+
+bench-jobs: build
+	testdata/bench-jobs.sh
 
 bench-data: build
 	testdata/bench-data.sh

@@ -1,4 +1,4 @@
-# The common part of bench.sh, bench-stores.sh, bench-mount.sh and bench-gateways.sh, sourced at the root of the tree. It makes the
+# The common part of bench.sh and most other benchmarks, sourced at the root of the tree. It makes the
 # directory $dir, which is removed at the end; all started programs are stopped.
 bin=$PWD/bin
 dir=$(mktemp -d "${TMPDIR:-/tmp}/pfs-bench.XXXXXX")

@@ -19,7 +19,7 @@ import (
 
 const (
 	// uploadMemory is the memory limit of the uploader, without that of the kernel for it.
-	uploadMemory = 56 << 20
+	uploadMemory = 40 << 20
 
 	// lateRecord is how long after the end of the launcher its exit record may appear to this container.
 	lateRecord = 2 * time.Second
