@@ -33,6 +33,9 @@ func datacenters(store backends.Spec) string {
 
 // options is the part of a configuration with the options of a store.
 func options(store backends.Spec) string {
+	if len(store.Options) == 0 {
+		return ""
+	}
 	text := "    options:\n"
 	for _, name := range slices.Sorted(maps.Keys(store.Options)) {
 		text += fmt.Sprintf("      %s: %q\n", name, store.Options[name])

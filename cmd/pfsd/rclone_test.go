@@ -1,11 +1,12 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -51,69 +52,85 @@ func rclone(t *testing.T) string {
 	return bin
 }
 
-// TestRclone: rclone copies a tree to each gateway that it knows and back, compares all bytes, and moves and removes it.
-func TestRclone(t *testing.T) {
-	bin := rclone(t)
-	r := start(t, dataFor(t), "--no-tls", "--sftp", "127.0.0.1:0")
-	local := t.TempDir()
-	files := 200
-	if testing.Short() {
-		files = 20
-	}
-	for i := range files {
-		name := filepath.Join(local, fmt.Sprintf("d%d", i%7), fmt.Sprintf("file %d é&<>#%%?.txt", i))
-		if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
-			t.Fatal(err)
+// rcloneClients are rclone with the remotes that gateways serve.
+func rcloneClients() []gatewayClient {
+	do := func(w *gatewayWorld, args ...string) (string, error) {
+		for i := range args {
+			args[i] = strings.ReplaceAll(args[i], "REMOTE:", w.remote)
 		}
-		if err := os.WriteFile(name, []byte(strings.Repeat("x", i*i)), 0o600); err != nil {
-			t.Fatal(err)
+		c := exec.CommandContext(w.t.Context(), rclone(w.t), append(args, "--config", "/dev/null", "--retries", "1")...)
+		c.Dir = w.dir
+		out, err := c.CombinedOutput()
+		if err != nil {
+			err = fmt.Errorf("rclone %q: %w\n%s", args, err, out)
 		}
+		return string(out), err
 	}
-	if err := os.WriteFile(filepath.Join(local, "large"), []byte(strings.Repeat("0123456789", 3<<20)), 0o600); err != nil {
-		t.Fatal(err)
+	step := func(op string, args ...string) gatewayStep {
+		return gatewayStep{op: op, do: func(w *gatewayWorld) error {
+			_, err := do(w, slices.Clone(args)...)
+			return err
+		}}
 	}
-	password := obscured(t, bin, strings.TrimSpace(goodPassword))
-	port := regexp.MustCompile(`sftp -P (\d+) NAME@`).FindStringSubmatch(r.said)
-	if port == nil {
-		t.Fatalf("no port of SSH in\n%s", r.said)
-	}
-	for name, remote := range map[string]string{
-		"webdav": fmt.Sprintf(":webdav,url='%s/dav/pfs/local/home/ann',vendor=owncloud,user=ann,pass=%s:", r.endpoint, password),
-		"sftp":   fmt.Sprintf(":sftp,host=127.0.0.1,port=%s,known_hosts_file=none,user=ann,pass=%s:", port[1], password),
-	} {
-		t.Run(name, func(t *testing.T) {
-			do := func(args ...string) string {
-				t.Helper()
-				c := exec.Command(bin, append(args, "--config", "/dev/null", "--retries", "1")...)
-				out, err := c.CombinedOutput()
-				if err != nil {
-					t.Fatalf("rclone %v: %v\n%s", args, err, out)
-				}
-				return string(out)
-			}
-			do("copy", local, remote+"data")
-			do("check", "--download", local, remote+"data")
-			if out := do("copy", "-v", local, remote+"data"); strings.Contains(out, "Copied") {
-				t.Errorf("a second copy sends files again:\n%s", out)
-			}
+	client := func(name string, remote func(w *gatewayWorld, password string) string) gatewayClient {
+		return gatewayClient{name: name, short: 3, begin: func(w *gatewayWorld) {
+			w.remote = remote(w, obscured(w.t, rclone(w.t), strings.TrimSpace(goodPassword)))
+			files := 200
 			if testing.Short() {
-				return
+				files = 20
 			}
-			do("copy", remote+"data", remote+"copy")
-			do("move", remote+"copy", remote+"moved")
-			do("check", "--download", local, remote+"moved")
-			back := t.TempDir()
-			do("copy", remote+"moved", back)
-			do("check", "--download", local, back)
-			if out := do("about", remote); !strings.Contains(out, "Free") {
-				t.Errorf("about: %s", out)
+			for i := range files { // names that are hard to quote
+				name := filepath.Join(w.dir, "tree", fmt.Sprintf("d%d", i%7), fmt.Sprintf("file %d é&<>#%%?.txt", i))
+				if err := errors.Join(os.MkdirAll(filepath.Dir(name), 0o755), os.WriteFile(name, []byte(strings.Repeat("x", i*i)), 0o600)); err != nil {
+					w.t.Fatal(err)
+				}
 			}
-			do("purge", remote+"moved")
-			do("purge", remote+"data")
-			if out := do("lsjson", remote); strings.TrimSpace(out) != "[\n]" && strings.TrimSpace(out) != "[]" {
-				t.Errorf("left: %s", out)
-			}
-		})
+		}, steps: []gatewayStep{
+			step("copy there", "copy", "tree", "REMOTE:data"),
+			step("`check --download`", "check", "--download", "tree", "REMOTE:data"),
+			{op: "copy again, which sends nothing", do: func(w *gatewayWorld) error {
+				out, err := do(w, "copy", "-v", "tree", "REMOTE:data")
+				if err == nil && strings.Contains(out, "Copied") {
+					err = fmt.Errorf("files are sent again:\n%s", out)
+				}
+				return err
+			}},
+			step("copy inside", "copy", "REMOTE:data", "REMOTE:copy"),
+			{op: "move", do: func(w *gatewayWorld) error {
+				_, err := do(w, "move", "REMOTE:copy", "REMOTE:moved")
+				_, err2 := do(w, "check", "--download", "tree", "REMOTE:moved")
+				return errors.Join(err, err2)
+			}},
+			{op: "copy back", do: func(w *gatewayWorld) error {
+				_, err := do(w, "copy", "REMOTE:moved", "back")
+				_, err2 := do(w, "check", "--download", "tree", "back")
+				return errors.Join(err, err2)
+			}},
+			{op: "about", do: func(w *gatewayWorld) error {
+				out, err := do(w, "about", "REMOTE:")
+				if err == nil && !strings.Contains(out, "Free") {
+					err = fmt.Errorf("about: %s", out)
+				}
+				return err
+			}},
+			{op: "purge", do: func(w *gatewayWorld) error {
+				_, err := do(w, "purge", "REMOTE:moved")
+				_, err2 := do(w, "purge", "REMOTE:data")
+				out, err3 := do(w, "lsjson", "REMOTE:")
+				if strings.Contains(out, "Path") {
+					err3 = fmt.Errorf("left: %s", out)
+				}
+				return errors.Join(err, err2, err3)
+			}},
+		}}
+	}
+	return []gatewayClient{
+		client("rclone sftp", func(w *gatewayWorld, password string) string {
+			return fmt.Sprintf(":sftp,host=127.0.0.1,port=%s,known_hosts_file=none,user=ann,pass=%s:%s/", sshPort(w.t, w.said), password, w.at)
+		}),
+		client("rclone webdav", func(w *gatewayWorld, password string) string {
+			return fmt.Sprintf(":webdav,url='%s',vendor=owncloud,user=ann,pass=%s:", w.davURL(""), password)
+		}),
 	}
 }
 

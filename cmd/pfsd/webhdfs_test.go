@@ -19,13 +19,13 @@ type webhdfsService struct {
 }
 
 // startWebHDFS starts a service with the gateway. datacenters is a part of the configuration, and empty for one local store.
-func startWebHDFS(t *testing.T, gateway, datacenters string) *webhdfsService {
+func startWebHDFS(t *testing.T, gateway, datacenters string, args ...string) *webhdfsService {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "pfsd.yaml")
 	if err := os.WriteFile(file, []byte("webhdfs: {"+gateway+"}\n"+datacenters), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	r := start(t, dataFor(t), "--config", file, "--webhdfs", "127.0.0.1:0")
+	r := start(t, dataFor(t), append([]string{"--config", file, "--webhdfs", "127.0.0.1:0"}, args...)...)
 	m := regexp.MustCompile(`WebHDFS on (\S+)/webhdfs/v1`).FindStringSubmatch(r.said)
 	if m == nil {
 		t.Fatalf("no address of WebHDFS in:\n%s", r.said)

@@ -1,9 +1,11 @@
-"""Uses WebHDFS at the address sys.argv[1] with the user's name sys.argv[2] and password sys.argv[3]: HdfsCLI, fsspec, pandas."""
+"""Uses WebHDFS at the address sys.argv[1] with the user's name sys.argv[2] and password sys.argv[3]: HdfsCLI, fsspec, pandas.
+sys.argv[4], if given, is the one to use: hdfscli, or fsspec with pandas."""
 import io, posixpath, sys
 
 import fsspec, hdfs, pandas, requests
 
-url, user, password = sys.argv[1:]
+url, user, password, *parts = sys.argv[1:]
+parts = parts or ["hdfscli", "fsspec"]
 host, port = url.split("//")[1].split(":")
 home = "/pfs/local/home/" + user
 
@@ -16,7 +18,7 @@ def check(what, got, want):
 # HdfsCLI: every operation that it has.
 session = requests.Session()
 session.auth = (user, password)
-for client in hdfs.InsecureClient(url, user=user), hdfs.Client(url, session=session):
+for client in [hdfs.InsecureClient(url, user=user), hdfs.Client(url, session=session)] if "hdfscli" in parts else []:
     check("home", client.resolve(""), home)
     client.makedirs("/tree/sub", permission="750")
     client.write("/tree/a", b"hello, world", overwrite=True, permission="640", blocksize=1 << 20, replication=1)
@@ -56,7 +58,7 @@ for client in hdfs.InsecureClient(url, user=user), hdfs.Client(url, session=sess
     check("delete again", client.delete("/tree", recursive=True), False)
 
 # fsspec, with user.name and with a password, and pandas on it.
-for options in {"user": user}, {"user": user, "password": password, "kerberos": False}:
+for options in [{"user": user}, {"user": user, "password": password, "kerberos": False}] if "fsspec" in parts else []:
     fs = fsspec.filesystem("webhdfs", host=host, port=int(port), skip_instance_cache=True, **options)
     check("home", fs.home_directory(), home)
     d = home + "/fs"
