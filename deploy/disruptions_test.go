@@ -312,7 +312,7 @@ func (j *jobs) crowded(t *testing.T) {
 	}
 	j.s.paddlectl(t, "", "cp", source, j.home()+"/lines.txt")
 	convert := func(name string, workers int) (*exec.Cmd, *os.File) {
-		c := j.command(t, "dataset", "convert", "--on", j.place.name, "--workers", fmt.Sprint(workers), "--jobname", name, "--output-path", j.home()+"/"+name,
+		c := j.command(t, "dataset", "convert", "--on", j.place.name, "--workers", fmt.Sprint(workers), "--jobname", name, "--name-prefix", "d", "--output-path", j.home()+"/"+name,
 			"--format", "text", "--payload", "raw", "--num-shards", "2", j.home()+"/lines.txt")
 		said, err := os.Create(filepath.Join(t.TempDir(), "said"))
 		if err != nil {

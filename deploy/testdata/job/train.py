@@ -5,6 +5,7 @@ trainer 1 with exit code 3, and "memory" has it use too much memory. With "wait"
 and look at the dataset meanwhile; with "idle" they do not look; with "once" only the first runs do so. BIG is the size in MiB of
 an output that is written last.
 """
+import encodings.idna  # a connection would import it, from a package whose service may be away then
 import json
 import os
 import signal
