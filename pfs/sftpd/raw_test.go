@@ -2,6 +2,7 @@ package sftpd_test
 
 import (
 	"bufio"
+	"bytes"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -213,10 +214,27 @@ func TestHostilePaths(t *testing.T) {
 	if got := pfstest.ReadFile(t, w.Store, "/home/bob/secret"); string(got) != "the secret" {
 		t.Errorf("bob's file has changed to %q", got)
 	}
-	for _, kind := range []byte{7, 11, 17} {
-		bobs, others := c.code(t, kind, str("/pfs/dc/home/bob/x")), c.code(t, kind, str("/pfs/dc/home/nobody/x"))
-		if bobs != others {
-			t.Errorf("packet %d: code %d in bob's home, %d in one that does not exist", kind, bobs, others)
+	pfstest.WriteFile(t, w.Store, "/home/"+gatewaytest.Alice+"/f", nil)
+	for _, fields := range [][][]byte{
+		{{7}}, {{11}}, {{13}}, {{14}, {0, 0, 0, 0}}, {{15}}, {{17}}, {{19}}, {{9}, {0, 0, 0, 4, 0, 0, 1, 0xff}}, {{3}, {0, 0, 0, 1, 0, 0, 0, 0}}, {{3}, {0, 0, 0, 2, 0, 0, 0, 0}}, {{3}, {0, 0, 0, 0x1a, 0, 0, 0, 0}},
+		{{18}, str("stolen")}, {{18}, nil}, {{200}, str("statvfs@openssh.com")}, {{200}, str("hardlink@openssh.com"), nil}, {{200}, str("posix-rename@openssh.com"), nil},
+	} {
+		var answers [2]string
+		for i, name := range []string{"/pfs/dc/home/bob/secret", "/pfs/dc/home/bob/absent", "/pfs/dc/home/boc/secret"} {
+			args := append([][]byte{str(name)}, fields[1:]...)
+			switch {
+			case fields[0][0] == 18 && fields[1] == nil:
+				args = [][]byte{str("f"), str(name)}
+			case fields[0][0] == 200:
+				args = append([][]byte{fields[1], str("f")}[:len(fields)-1], str(name))
+			}
+			kind, b := c.ask(t, fields[0][0], args...)
+			if answers[i%2] = fmt.Sprintf("%d %q", kind, strings.ReplaceAll(string(b), name, "NAME")); i == 0 {
+				answers[1] = answers[0]
+			}
+			if kind != 101 || answers[0] != answers[1] {
+				t.Errorf("packet %d: %s and %s", fields[0][0], answers[0], answers[1])
+			}
 		}
 	}
 }
@@ -342,6 +360,60 @@ func TestManyNames(t *testing.T) {
 	}
 	if got := strings.Count(w.sftp(t, "ls -1"), "name-"); got != names {
 		t.Errorf("%d of %d names", got, names)
+	}
+}
+
+// TestCut ends a connection at each stage of an upload that replaces a file: others see the old file or all of the new one, and
+// the next upload is whole.
+func TestCut(t *testing.T) {
+	s := gatewaytest.New(t, memfs.New(memfs.Options{}))
+	addr, _ := serve(t, s)
+	s.Session(t, gatewaytest.Alice, "test")
+	name := pfs.Path("/home/" + gatewaytest.Alice + "/f")
+	content := random(6 << 20) // more than a leaf
+	const piece = 200 << 10
+	write := func(c *raw, h []byte, off, size int) {
+		packet := append(append(append([]byte{6, 0, 0, 0, 1}, h...), number(uint64(off))...), str(string(content[off:off+size]))...)
+		packet = append(binary.BigEndian.AppendUint32(nil, uint32(len(packet))), packet...)
+		_, _ = c.in.Write(packet[:len(packet)-1]) // not whole
+	}
+	for what, cut := range map[string]func(c *raw, h []byte){
+		"opened":            func(*raw, []byte) {},
+		"in the first":      func(c *raw, h []byte) { write(c, h, 0, piece) },
+		"after one":         func(c *raw, h []byte) { c.write(t, h, content[:piece], 0) },
+		"in the second":     func(c *raw, h []byte) { c.write(t, h, content[:piece], 0); write(c, h, piece, piece) },
+		"one ahead":         func(c *raw, h []byte) { c.write(t, h, content[piece:2*piece], piece) },
+		"after a leaf":      func(c *raw, h []byte) { c.writeAll(t, h, content[:5<<20]) },
+		"before the close":  func(c *raw, h []byte) { c.writeAll(t, h, content) },
+		"in the close":      func(c *raw, h []byte) { c.writeAll(t, h, content); c.send(append([]byte{4, 0, 0, 0, 1}, h...)) },
+		"in the attributes": func(c *raw, h []byte) { c.writeAll(t, h, content); _, _ = c.in.Write([]byte{0, 0, 0, 40, 10, 0}) },
+	} {
+		pfstest.WriteFile(t, s.Store, name, []byte("old"))
+		c := dial(t, addr, gatewaytest.Alice)
+		cut(c, c.open(t, "f", 0x1a))
+		c.Close()
+		again := dial(t, addr, gatewaytest.Alice)
+		got := pfstest.ReadFile(t, s.Store, name)
+		if string(got) != "old" && !bytes.Equal(got, content) {
+			t.Errorf("%s: others see %d bytes", what, len(got))
+		}
+		waitFor(t, func() bool { return again.size(t, "f") <= uint64(len(content)) })
+		h := again.open(t, "f", 0x1a)
+		again.writeAll(t, h, content)
+		if code := again.code(t, 4, h); code != 0 {
+			t.Fatalf("%s: code %d", what, code)
+		}
+		if got := pfstest.ReadFile(t, s.Store, name); !bytes.Equal(got, content) {
+			t.Errorf("%s: then the file has %d bytes", what, len(got))
+		}
+	}
+}
+
+func (c *raw) writeAll(t testing.TB, h, p []byte) {
+	t.Helper()
+	const piece = 200 << 10
+	for off := 0; off < len(p); off += piece {
+		c.write(t, h, p[off:min(len(p), off+piece)], off)
 	}
 }
 

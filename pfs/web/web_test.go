@@ -1,9 +1,11 @@
 package web
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -227,6 +229,50 @@ func TestRevoked(t *testing.T) {
 				t.Errorf("a change after the end: %s", got.Status)
 			}
 		})
+	}
+}
+
+// TestRevokedTransfers removes an account in the middle of an upload and of downloads: the one makes no file, and the others
+// are cut.
+func TestRevokedTransfers(t *testing.T) {
+	s := newSite(t, memfs.New(memfs.Options{}))
+	const size = 8 << 20 // more than the connection holds back
+	pfstest.WriteFile(t, s.tree(t, gatewaytest.Alice), home("large"), make([]byte, size))
+	s.login(t, gatewaytest.Alice)
+	var downloads []*http.Response
+	for _, page := range []string{address("raw", home("large")), address("zip", home())} {
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s.web.URL+page, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := s.client.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer got.Body.Close()
+		downloads = append(downloads, got)
+	}
+	text, kind := form(s.csrf, map[string]string{"f": strings.Repeat("x", 4<<20)}, false)
+	body, more := io.Pipe()
+	go func() {
+		_, _ = io.WriteString(more, text[:1<<20])
+		if err := s.Auth.Accounts().Remove(context.Background(), gatewaytest.Alice); err != nil {
+			t.Error(err)
+		}
+		_, _ = io.WriteString(more, text[1<<20:])
+		more.Close()
+	}()
+	if got := s.do(t, http.MethodPost, address("upload", home()), body, "Content-Type", kind); got.StatusCode != http.StatusUnauthorized {
+		t.Errorf("the upload: %s", got.Status)
+	}
+	_ = body.CloseWithError(io.ErrClosedPipe)
+	for _, got := range downloads {
+		if n, err := io.Copy(io.Discard, got.Body); err == nil {
+			t.Errorf("%s goes on to its end, byte %d", got.Request.URL, n)
+		}
+	}
+	if _, err := s.Store.Stat(t.Context(), "/home/"+gatewaytest.Alice+"/f"); !errors.Is(err, pfs.NotExist) {
+		t.Errorf("the file is there: %v", err)
 	}
 }
 

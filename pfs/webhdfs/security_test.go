@@ -3,6 +3,7 @@ package webhdfs_test
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -209,6 +210,44 @@ func TestBrokenBody(t *testing.T) {
 		if err != nil || len(page.Entries)+len(page.Unnamed) > 0 {
 			t.Errorf("%s: after a cut body there is %v (%v)", header, page.Entries, err)
 		}
+	}
+}
+
+// TestRevoked removes an account in the middle of an upload and of a download: the one makes no file, and the other is cut.
+func TestRevoked(t *testing.T) {
+	g := newGate(t, memfs.New(memfs.Options{}))
+	const size = 8 << 20 // more than the connection holds back
+	g.put(t, "/large", strings.Repeat("x", size))
+	address := g.location(t, "PUT", "/f", "op=CREATE")
+	down, err := http.Get(g.url + "/large?op=OPEN&user.name=" + url.QueryEscape(alice))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer down.Body.Close()
+	body, more := io.Pipe()
+	go func() {
+		_, _ = more.Write(make([]byte, 1<<20))
+		if err := g.Auth.Accounts().Remove(context.Background(), alice); err != nil {
+			t.Error(err)
+		}
+		_, _ = more.Write(make([]byte, 4<<20))
+		more.Close()
+	}()
+	r, err := http.NewRequestWithContext(t.Context(), "PUT", address, body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if up, err := http.DefaultTransport.RoundTrip(r); err == nil {
+		if up.Body.Close(); up.StatusCode != http.StatusUnauthorized {
+			t.Errorf("the upload: %s", up.Status)
+		}
+	}
+	_ = body.CloseWithError(io.ErrClosedPipe)
+	if n, err := io.Copy(io.Discard, down.Body); err == nil || n == size {
+		t.Errorf("the download goes on to byte %d", n)
+	}
+	if _, err := g.Store.Stat(t.Context(), "/home/"+pfs.Path(alice)+"/f"); !errors.Is(err, pfs.NotExist) {
+		t.Errorf("the file is there: %v", err)
 	}
 }
 

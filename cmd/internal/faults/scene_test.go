@@ -28,6 +28,9 @@ type scene struct {
 	line   *line
 }
 
+// password is that of alice.
+const password = "correct horse battery"
+
 // newScene starts a service with these options.
 func newScene(t *testing.T, serve ...string) *scene {
 	t.Helper()
@@ -47,11 +50,11 @@ func newScene(t *testing.T, serve ...string) *scene {
 	t.Cleanup(s.stopServer)
 	s.line = newLine(t, func() string { return s.listen })
 	add := exec.Command(filepath.Join(s.bin, "pfsd"), "user", "add", "alice", "--data", s.data, "--password-stdin")
-	add.Stdin = strings.NewReader("correct horse battery\n")
+	add.Stdin = strings.NewReader(password + "\n")
 	if out, err := add.CombinedOutput(); err != nil {
 		t.Fatalf("user add: %v\n%s", err, out)
 	}
-	if code, out := s.run(s.command("correct horse battery\n", "login", "--endpoint", "https://"+s.line.Address(),
+	if code, out := s.run(s.command(password+"\n", "login", "--endpoint", "https://"+s.line.Address(),
 		"--username", "alice", "--password-stdin", "--datacenter", "local")); code != 0 {
 		t.Fatalf("login: exit %d\n%s", code, out)
 	}
