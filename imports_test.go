@@ -55,7 +55,7 @@ var allowed = map[string][]string{
 	"pfs/pfstest":  {"pfs", "pfs/digest", "pfs/memfs"},
 
 	// Gateways of other protocols. They never import each other.
-	"internal/gateway":             {"pfs", "pfs/auth"},
+	"internal/gateway":             {"internal/pace", "pfs", "pfs/auth"},
 	"pfs/webdav":                   {"internal/gateway", "internal/pace", "pfs", "pfs/auth", "pfs/digest", "internal/fair", "pfs/linkfs", "pfs/wire"},
 	"internal/hadooptoken":         {},
 	"pfs/webhdfs":                  {"internal/gateway", "internal/hadooptoken", "internal/lru", "internal/pace", "internal/unixmode", "pfs", "pfs/auth", "pfs/digest", "pfs/linkfs"},

@@ -41,8 +41,8 @@ type Authenticator interface {
 	AuthenticateToken(ctx context.Context, access string) (auth.Grant, error)
 }
 
-// step is the number of bytes that are moved in one turn.
-const step = 256 << 10
+// Step is the number of bytes that are moved in one turn, and a good length of a buffer.
+const Step = 256 << 10
 
 // ReadAt reads from f in the user's turns. f is a pfs.File, a pfs.Handle or a pfs.Staged.
 func ReadAt(ctx context.Context, s Session, f interface {
@@ -53,7 +53,7 @@ func ReadAt(ctx context.Context, s Session, f interface {
 		var end bool
 		err = s.Do(ctx, "read", func(ctx context.Context) error {
 			return pfs.InTurn(ctx, func() (err error) {
-				n, err = f.ReadAt(ctx, p[done:min(len(p), done+step)], off+int64(done))
+				n, err = f.ReadAt(ctx, p[done:min(len(p), done+Step)], off+int64(done))
 				if end = errors.Is(err, io.EOF); end {
 					return nil
 				}
@@ -77,7 +77,7 @@ func WriteAt(ctx context.Context, s Session, f interface {
 		var n int
 		err = s.Do(ctx, "write", func(ctx context.Context) error {
 			return pfs.InTurn(ctx, func() (err error) {
-				n, err = f.WriteAt(ctx, p[done:min(len(p), done+step)], off+int64(done))
+				n, err = f.WriteAt(ctx, p[done:min(len(p), done+Step)], off+int64(done))
 				return err
 			})
 		})

@@ -2,6 +2,7 @@ package auth
 
 import (
 	"crypto/sha256"
+	"errors"
 	"fmt"
 	"net/netip"
 	"sync"
@@ -30,6 +31,14 @@ type RetryAfter struct {
 
 func (r *RetryAfter) Error() string {
 	return fmt.Sprintf("try again in %s", r.Wait)
+}
+
+// SecondsToWait returns after how many seconds a request that failed with err may succeed: those of a RetryAfter, else 1.
+func SecondsToWait(err error) int {
+	if later := new(RetryAfter); errors.As(err, &later) {
+		return int((later.Wait + time.Second - 1) / time.Second)
+	}
+	return 1
 }
 
 // retryAfter rounds up to whole seconds.

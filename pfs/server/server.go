@@ -343,7 +343,7 @@ func (s *Server) refuse(w http.ResponseWriter, err error) {
 	giveUp(w)
 	kind := pfs.KindOf(err)
 	if kind == pfs.Limit || kind == pfs.Unavailable {
-		w.Header().Set("Retry-After", strconv.Itoa(retryAfter(err)))
+		w.Header().Set("Retry-After", strconv.Itoa(auth.SecondsToWait(err)))
 	}
 	s.reply(w, wire.StatusOf(kind), wire.NewError(err))
 }
@@ -366,15 +366,6 @@ func (s *Server) failedAt(level slog.Level, what string, r *http.Request, err er
 	kind := pfs.KindOf(err)
 	s.cfg.Logger.Log(r.Context(), level, what, "request", r.Method+" "+r.URL.Path, "remote", r.RemoteAddr, "kind", kind.Error(), "error", pfs.Detail(err))
 	s.metrics.failed(kind)
-}
-
-// retryAfter is the number of whole seconds after which err may be gone.
-func retryAfter(err error) int {
-	var later *auth.RetryAfter
-	if errors.As(err, &later) {
-		return int((later.Wait + time.Second - 1) / time.Second)
-	}
-	return 1
 }
 
 // reply answers a message.

@@ -12,6 +12,7 @@ import (
 	"io"
 	"strings"
 
+	"github.com/paddlecloud/pfs/internal/gateway"
 	"github.com/paddlecloud/pfs/pfs"
 	"golang.org/x/crypto/ssh"
 )
@@ -92,7 +93,7 @@ func (u *user) hash(ctx context.Context, raw string, h hash.Hash) error {
 		return err
 	}
 	defer f.Close()
-	buf := make([]byte, 256<<10)
+	buf := make([]byte, gateway.Step)
 	for off := int64(0); err == nil; {
 		err = u.Do(ctx, "checksum", func(ctx context.Context) error {
 			return pfs.InTurn(ctx, func() error {

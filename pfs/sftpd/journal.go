@@ -252,7 +252,7 @@ func (l *uploads) resume(ctx context.Context, u *user, name pfs.Path, old pfs.In
 // verify reads the staged bytes, and compares them with the record.
 func (up *upload) verify(ctx context.Context, r record) error {
 	up.hash, _ = digest.NewHash(digest.XXH3, digest.Unknown)
-	buf := make([]byte, 256<<10)
+	buf := make([]byte, gateway.Step)
 	for i := range pfs.Leaves(r.size) {
 		end, _, want, ok := r.at(ctx, i)
 		for off := i * pfs.ChunkSize; ok && off < end; {

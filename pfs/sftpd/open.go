@@ -267,7 +267,7 @@ func (o *file) toInPlace(ctx context.Context) error {
 	if err := up.fill(ctx); err != nil {
 		return err
 	}
-	buf := make([]byte, 256<<10)
+	buf := make([]byte, gateway.Step)
 	for off := int64(0); off < up.length(); {
 		n, err := up.readAt(ctx, buf, off)
 		if n == 0 {
@@ -303,7 +303,7 @@ func (o *file) keepRest(ctx context.Context) error {
 		return err
 	}
 	defer f.Close()
-	buf := make([]byte, 256<<10)
+	buf := make([]byte, gateway.Step)
 	for o.up.length() < f.Info().Size {
 		n, err := gateway.ReadAt(ctx, o.u, f, buf, o.up.length())
 		if n == 0 {

@@ -47,7 +47,7 @@ type scp struct {
 
 // scp carries out the command and returns its exit status.
 func (s *Server) scp(ctx context.Context, u *user, ch ssh.Channel, args []string) uint32 {
-	c := &scp{s: s, u: u, in: bufio.NewReaderSize(ch, reader), out: bufio.NewWriterSize(ch, reader), buf: make([]byte, 256<<10)}
+	c := &scp{s: s, u: u, in: bufio.NewReaderSize(ch, reader), out: bufio.NewWriterSize(ch, reader), buf: make([]byte, gateway.Step)}
 	for i, a := range args {
 		if a == "--" {
 			c.operands = append(c.operands, args[i+1:]...)

@@ -238,7 +238,7 @@ func (up *upload) fill(ctx context.Context) error {
 
 // pad appends zeros up to the offset off.
 func (up *upload) pad(ctx context.Context, off int64) error {
-	zeros := make([]byte, min(off-up.length(), 256<<10))
+	zeros := make([]byte, min(off-up.length(), gateway.Step))
 	for off > up.length() {
 		if err := up.append(ctx, zeros[:min(int64(len(zeros)), off-up.length())]); err != nil {
 			return err

@@ -46,6 +46,8 @@ func (x *Web) handle(pattern string, do func(v *visit, name pfs.Path) error) {
 	x.mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
 		err := x.visited(w, r, do)
 		switch {
+		case errors.Is(err, errCut):
+			panic(http.ErrAbortHandler)
 		case errors.Is(err, pfs.Unauthenticated) && r.Method == http.MethodGet && !strings.HasPrefix(r.URL.Path, "/ui/send/"):
 			x.toLogin(w, r)
 		case err != nil:

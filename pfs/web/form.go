@@ -73,7 +73,7 @@ func (x *Web) receive(v *visit, dir pfs.Path, part *multipart.Part, replace bool
 		return err
 	}
 	length := int64(0)
-	buf := make([]byte, piece)
+	buf := make([]byte, gateway.Step)
 	for ended := false; !ended; {
 		n, err := io.ReadFull(part, buf)
 		if ended = err == io.EOF || err == io.ErrUnexpectedEOF && atEnd(part); !ended && err != nil {

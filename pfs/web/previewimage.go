@@ -7,9 +7,7 @@ import (
 	_ "image/gif" // formats of image.DecodeConfig
 	_ "image/jpeg"
 	_ "image/png"
-	"net/http"
 
-	"github.com/paddlecloud/pfs/internal/gateway"
 	"github.com/paddlecloud/pfs/pfs"
 )
 
@@ -82,9 +80,6 @@ func (x *Web) image(v *visit, name pfs.Path) error {
 	h := v.w.Header()
 	h.Set("Content-Type", imageType(p))
 	h.Set("Content-Security-Policy", "sandbox; default-src 'none'; frame-ancestors 'none'")
-	h.Set("ETag", gateway.ETag(r.info))
 	h.Set("Cache-Control", "private, no-cache")
-	to := newSlowly(v.w)
-	http.ServeContent(to, v.Request, "", r.info.ModTime, &content{v: v, f: r.f, to: to, size: r.info.Size})
-	return nil
+	return v.send(r.f)
 }

@@ -1,8 +1,9 @@
 package web
 
 import (
-	"cmp"
 	"context"
+	"errors"
+	"fmt"
 	"io"
 	"mime"
 	"net/http"
@@ -14,9 +15,6 @@ import (
 	"github.com/paddlecloud/pfs/pfs"
 )
 
-// piece is the number of bytes that are read, or received, at a time.
-const piece = 256 << 10
-
 // raw sends a file, or ranges of it.
 func (x *Web) raw(v *visit, name pfs.Path) error {
 	f, err := v.open(name)
@@ -24,14 +22,20 @@ func (x *Web) raw(v *visit, name pfs.Path) error {
 		return err
 	}
 	defer f.Close()
-	info := f.Info()
 	h := v.w.Header()
 	attach(h, name.Base(), "application/octet-stream")
-	h.Set("ETag", gateway.ETag(info))
 	h.Set("Cache-Control", "private, no-cache")
-	// If the file cannot be read to its end, the answer is shorter than it states, and net/http cuts the connection.
-	to := newSlowly(v.w)
-	http.ServeContent(to, v.Request, "", info.ModTime, &content{v: v, f: f, to: to, size: info.Size})
+	return v.send(f)
+}
+
+// errCut is an error after the beginning of the answer, which must not look whole.
+var errCut = errors.New("the answer was cut off")
+
+// send sends a file, or ranges of it.
+func (v *visit) send(f pfs.File) error {
+	if err := gateway.NewContent(v.Context(), v.session, f).Serve(v.w, v.Request); err != nil {
+		return fmt.Errorf("%w: %w", errCut, err)
+	}
 	return nil
 }
 
@@ -56,50 +60,6 @@ func attach(h http.Header, name, kind string) {
 	}, name)
 	h.Set("Content-Disposition", mime.FormatMediaType("attachment", map[string]string{"filename": plain})+
 		"; filename*=UTF-8''"+strings.ReplaceAll(url.QueryEscape(name), "+", "%20"))
-}
-
-// content reads a file in the turns of its user, for http.ServeContent.
-type content struct {
-	v    *visit
-	f    pfs.File
-	to   *slowly
-	size int64
-	off  int64
-	buf  []byte // read ahead, from off on
-	room []byte
-}
-
-func (c *content) Read(p []byte) (int, error) {
-	if c.off >= c.size {
-		return 0, io.EOF
-	}
-	if len(c.buf) == 0 {
-		if c.room == nil {
-			c.room = make([]byte, min(piece, c.size-c.off))
-		}
-		n, err := c.to.read(c.v, c.f, c.room[:min(int64(len(c.room)), c.size-c.off)], c.off)
-		if n == 0 {
-			return 0, cmp.Or(err, io.ErrUnexpectedEOF)
-		}
-		c.buf = c.room[:n]
-	}
-	n := copy(p, c.buf)
-	c.buf, c.off = c.buf[n:], c.off+int64(n)
-	return n, nil
-}
-
-func (c *content) Seek(offset int64, whence int) (int64, error) {
-	switch whence {
-	case io.SeekCurrent:
-		offset += c.off
-	case io.SeekEnd:
-		offset += c.size
-	}
-	if offset < 0 {
-		return 0, pfs.Errorf("web.Seek", "", pfs.Invalid, "offset %d", offset)
-	}
-	c.off, c.buf = offset, nil
-	return offset, nil
 }
 
 // slowly ends an answer of unknown length to a browser that takes too little of it.

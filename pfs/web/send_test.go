@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/paddlecloud/pfs/internal/gateway"
 	"github.com/paddlecloud/pfs/internal/gateway/gatewaytest"
 	"github.com/paddlecloud/pfs/pfs"
 	"github.com/paddlecloud/pfs/pfs/localfs"
@@ -119,12 +120,12 @@ func TestForm(t *testing.T) {
 		t.Helper()
 		return s.do(t, http.MethodPost, address("upload", home()), strings.NewReader(body), "Content-Type", kind)
 	}
-	large := string(pfstest.Pattern(2, pfs.ChunkSize+piece+17))
-	body, kind := form(s.csrf, map[string]string{"large": large, "empty": "", "piece": large[:piece]}, false)
+	large := string(pfstest.Pattern(2, pfs.ChunkSize+gateway.Step+17))
+	body, kind := form(s.csrf, map[string]string{"large": large, "empty": "", "piece": large[:gateway.Step]}, false)
 	upload(body, kind).want(t, http.StatusSeeOther)
 	pfstest.WantFile(t, tree, home("large"), []byte(large))
 	pfstest.WantFile(t, tree, home("empty"), nil)
-	pfstest.WantFile(t, tree, home("piece"), []byte(large[:piece]))
+	pfstest.WantFile(t, tree, home("piece"), []byte(large[:gateway.Step]))
 
 	body, kind = form(s.csrf, map[string]string{"large": "other"}, false)
 	upload(body, kind).want(t, http.StatusConflict)

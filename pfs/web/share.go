@@ -2,6 +2,7 @@ package web
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"strconv"
 	"strings"
@@ -118,6 +119,9 @@ type sharedPage struct {
 // owner's that the link begins; nothing else than the path of the link is read in it.
 func (x *Web) shared(w http.ResponseWriter, r *http.Request) {
 	if err := x.followLink(w, r); err != nil {
+		if errors.Is(err, errCut) {
+			panic(http.ErrAbortHandler)
+		}
 		if k := pfs.KindOf(err); k != pfs.Limit && k != pfs.Unavailable {
 			// What is missing, and what the owner may no longer read, has the answer of a link that was revoked.
 			err = pfs.Errorf("web.shared", "", pfs.NotExist, "this link is not valid, has expired, or was revoked")

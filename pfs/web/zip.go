@@ -3,10 +3,12 @@ package web
 import (
 	"archive/zip"
 	"context"
+	"fmt"
 	"io/fs"
 	"net/http"
 	"sync"
 
+	"github.com/paddlecloud/pfs/internal/gateway"
 	"github.com/paddlecloud/pfs/pfs"
 	"github.com/paddlecloud/pfs/pfs/linkfs"
 )
@@ -82,7 +84,7 @@ func (x *Web) zip(v *visit, dir pfs.Path) error {
 	}
 	if err != nil {
 		x.cfg.Logger.Warn("archive cut off", "path", string(dir), "user", v.session.User().Name, "error", pfs.Detail(err))
-		panic(http.ErrAbortHandler)
+		return fmt.Errorf("%w: %w", errCut, err)
 	}
 	return nil
 }
@@ -213,10 +215,10 @@ func (a *archive) file(name pfs.Path, to string) error {
 		return err
 	}
 	if a.buf == nil {
-		a.buf = make([]byte, piece)
+		a.buf = make([]byte, gateway.Step)
 	}
 	for off := int64(0); off < info.Size; {
-		p := a.buf[:min(piece, info.Size-off)]
+		p := a.buf[:min(gateway.Step, info.Size-off)]
 		if _, err := a.to.read(a.v, f, p, off); err != nil {
 			return err
 		}

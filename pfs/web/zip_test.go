@@ -7,10 +7,12 @@ import (
 	"net/http"
 	"net/url"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/paddlecloud/pfs/internal/gateway"
 	"github.com/paddlecloud/pfs/internal/gateway/gatewaytest"
 	"github.com/paddlecloud/pfs/pfs"
 	"github.com/paddlecloud/pfs/pfs/memfs"
@@ -23,7 +25,7 @@ func TestZip(t *testing.T) {
 	names := []string{"plain", `..\..\evil`, "C:evil", "%5C", `\`, "CON", "aux.txt", "tail.", "tail ", "\u202etxt.exe", "a\nb", "ü"}
 	pfstest.MustMkdir(t, tree, home("top"), home("top", "sub"), home("top", "sub", "empty"))
 	for i, n := range names {
-		pfstest.WriteFile(t, tree, home("top", "sub", n), pfstest.Pattern(uint64(i), piece+i))
+		pfstest.WriteFile(t, tree, home("top", "sub", n), pfstest.Pattern(uint64(i), gateway.Step+i))
 	}
 	pfstest.MustLink(t, tree, "sub/plain", home("top", "link"))
 	pfstest.MustLink(t, tree, "sub", home("top", "circle"))
@@ -56,7 +58,7 @@ func TestZip(t *testing.T) {
 		seen[f.Name] = string(b)
 	}
 	for i, n := range names {
-		if seen["sub/"+zipName(n)] != string(pfstest.Pattern(uint64(i), piece+i)) {
+		if seen["sub/"+zipName(n)] != string(pfstest.Pattern(uint64(i), gateway.Step+i)) {
 			t.Errorf("%q is missing or wrong in the archive", n)
 		}
 	}
@@ -107,7 +109,7 @@ func (f failing) Open(ctx context.Context, name pfs.Path) (pfs.File, error) {
 type failingFile struct{ pfs.File }
 
 func (f failingFile) ReadAt(ctx context.Context, p []byte, off int64) (int, error) {
-	if off >= piece {
+	if off >= gateway.Step {
 		return 0, pfs.E("test.ReadAt", "", pfs.Integrity, nil)
 	}
 	return f.File.ReadAt(ctx, p, off)
@@ -116,9 +118,10 @@ func (f failingFile) ReadAt(ctx context.Context, p []byte, off int64) (int, erro
 // TestCut checks that a download that fails in the middle is cut, and does not end as if it were whole.
 func TestCut(t *testing.T) {
 	s := newSite(t, failing{memfs.New(memfs.Options{})})
-	pfstest.WriteFile(t, s.tree(t, gatewaytest.Alice), home("bad"), make([]byte, 4*piece))
+	pfstest.WriteFile(t, s.tree(t, gatewaytest.Alice), home("bad"), make([]byte, 4*gateway.Step))
 	s.login(t, gatewaytest.Alice)
-	for _, page := range []string{address("zip", home()), address("raw", home("bad"))} {
+	link := regexp.MustCompile(`/ui/s/[\w-]+`).FindString(s.post(t, address("share", home()), "days", "1").want(t, http.StatusOK).body)
+	for _, page := range []string{address("zip", home()), address("raw", home("bad")), link + "/download"} {
 		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s.web.URL+page, nil)
 		if err != nil {
 			t.Fatal(err)
@@ -132,6 +135,9 @@ func TestCut(t *testing.T) {
 		if got.StatusCode != http.StatusOK || err == nil {
 			t.Errorf("%s: %s, %d bytes, then %v; want an error in the middle", page, got.Status, n, err)
 		}
+	}
+	if !strings.Contains(s.Log(), "method=shared-read") || strings.Contains(s.Log(), "method=shared-read result=ok") {
+		t.Errorf("no audit line about the link:\n%s", s.Log())
 	}
 }
 

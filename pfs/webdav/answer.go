@@ -38,12 +38,7 @@ func refuse(w http.ResponseWriter, err error) {
 	case pfs.Unauthenticated:
 		h.Set("WWW-Authenticate", `Basic realm="pfs", charset="UTF-8"`)
 	case pfs.Limit, pfs.Unavailable:
-		seconds := 1
-		var later *auth.RetryAfter
-		if errors.As(err, &later) {
-			seconds = int((later.Wait + time.Second - 1) / time.Second)
-		}
-		h.Set("Retry-After", strconv.Itoa(seconds))
+		h.Set("Retry-After", strconv.Itoa(auth.SecondsToWait(err)))
 	}
 	text := err.Error() + "\n"
 	if e := new(pfs.Error); !errors.As(err, &e) {

@@ -2,7 +2,6 @@ package webdav
 
 import (
 	"context"
-	"errors"
 	"io"
 	"mime"
 	"net/http"
@@ -17,15 +16,12 @@ import (
 )
 
 const (
-	// pieceSize is the buffer of a transfer, and the most that it moves in one turn.
-	pieceSize = 256 << 10
-
 	// maxTransfers bounds the bodies and files in transit, each with a buffer; a user gets a quarter. Others wait.
 	maxTransfers = 256
 	waitTransfer = 10 * time.Second
 )
 
-var pieces = sync.Pool{New: func() any { return new([pieceSize]byte) }}
+var pieces = sync.Pool{New: func() any { return new([gateway.Step]byte) }}
 
 // transfers are the places of content in transit.
 type transfers struct{ queue *fair.Queue }
@@ -66,14 +62,6 @@ func (b *body) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// waiting calls do, whose time is not the client's if the client has a pace.
-func waiting(p *pace.Pace, do func() error) error {
-	if p == nil {
-		return do()
-	}
-	return p.Wait(do)
-}
-
 // get serves GET and HEAD, with ranges and conditions.
 func (q *request) get(w http.ResponseWriter) error {
 	end, err := q.h.transfers.begin(q)
@@ -94,14 +82,8 @@ func (q *request) get(w http.ResponseWriter) error {
 		return err
 	}
 	defer f.Close()
-	info := f.Info()
-	w.Header().Set("ETag", gateway.ETag(info))
-	w.Header().Set("Content-Type", contentType(info))
-	c := newContent(q, f)
-	answer := pace.OfAnswer(w, info.Size)
-	c.pace = &answer
-	http.ServeContent(w, q.Request, "", info.ModTime, c)
-	if c.err != nil {
+	w.Header().Set("Content-Type", contentType(f.Info()))
+	if gateway.NewContent(q.Context(), q.session, f).Serve(w, q.Request) != nil {
 		panic(http.ErrAbortHandler) // the answer must not look whole
 	}
 	return nil
@@ -113,71 +95,4 @@ func contentType(info pfs.Info) string {
 		return t
 	}
 	return "application/octet-stream"
-}
-
-// content reads a file in the user's turns.
-type content struct {
-	q    *request
-	f    pfs.File
-	pace *pace.Pace // of the client that gets the bytes, or nil
-	off  int64      // of the next Read
-	buf  []byte
-	at   int64 // of buf
-	err  error // of the file
-}
-
-func newContent(q *request, f pfs.File) *content { return &content{q: q, f: f} }
-
-func (c *content) Read(p []byte) (int, error) {
-	if c.err != nil {
-		return 0, c.err
-	}
-	if c.off < c.at || c.off >= c.at+int64(len(c.buf)) {
-		if err := c.fill(); err != nil {
-			return 0, err
-		}
-	}
-	n := copy(p, c.buf[c.off-c.at:])
-	c.off += int64(n)
-	return n, nil
-}
-
-// fill reads the next piece.
-func (c *content) fill() error {
-	if c.off >= c.f.Info().Size {
-		return io.EOF
-	}
-	if c.buf == nil {
-		c.buf = make([]byte, 0, min(pieceSize, c.f.Info().Size))
-	}
-	p := c.buf[:min(pieceSize, c.f.Info().Size-c.off)]
-	var n int
-	err := waiting(c.pace, func() (err error) {
-		n, err = gateway.ReadAt(c.q.Context(), c.q.session, c.f, p, c.off)
-		return err
-	})
-	c.buf, c.at = p[:n], c.off
-	switch {
-	case n == len(p):
-		return nil
-	case err == nil || errors.Is(err, io.EOF):
-		err = pfs.Errorf("webdav.fill", c.q.name, pfs.Integrity, "the file ends at byte %d of %d", c.off+int64(n), c.f.Info().Size)
-	}
-	c.err = err
-	return err
-}
-
-// Seek sets the offset of the next Read.
-func (c *content) Seek(off int64, whence int) (int64, error) {
-	switch whence {
-	case io.SeekCurrent:
-		off += c.off
-	case io.SeekEnd:
-		off += c.f.Info().Size
-	}
-	if off < 0 {
-		return 0, pfs.Errorf("webdav.Seek", c.q.name, pfs.Invalid, "offset %d", off)
-	}
-	c.off = off
-	return off, nil
 }

@@ -170,6 +170,6 @@ func (q *request) copyThrough(from, to pfs.Path) (err error) {
 	if digest.Algorithm(info.Digest) == digest.XXH3 {
 		u.want = info.Digest
 	}
-	_, err = u.ReadFrom(newContent(q, src))
+	_, err = u.ReadFrom(gateway.NewContent(q.Context(), q.session, src))
 	return err
 }

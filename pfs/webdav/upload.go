@@ -116,7 +116,7 @@ func (u *upload) ReadFrom(r io.Reader) (n int64, err error) {
 // receive stages what comes from r, and returns the digest of the bytes that came.
 func (u *upload) receive(r io.Reader) (n int64, sum string, err error) {
 	const op = "webdav.receive"
-	buf := pieces.Get().(*[pieceSize]byte)
+	buf := pieces.Get().(*[gateway.Step]byte)
 	defer pieces.Put(buf)
 	hash, err := digest.NewHash(digest.XXH3, u.size)
 	if err != nil {
@@ -132,7 +132,7 @@ func (u *upload) receive(r io.Reader) (n int64, sum string, err error) {
 			break
 		}
 		p := buf[:k]
-		failed := waiting(client, func() error {
+		failed := client.Wait(func() error {
 			return u.q.do("write", func(ctx context.Context, _ pfs.FileSystem) error {
 				return pfs.InTurn(ctx, func() error {
 					_, _ = hash.Write(p)

@@ -10,6 +10,7 @@ import (
 	"hash/crc32"
 	"strings"
 
+	"github.com/paddlecloud/pfs/internal/gateway"
 	"github.com/paddlecloud/pfs/pfs"
 )
 
@@ -60,7 +61,7 @@ func (c *call) storedChecksum(ctx context.Context) ([]byte, error) {
 // computeChecksum reads the file.
 func (c *call) computeChecksum(f pfs.File) ([]byte, error) {
 	s := newChecksum(f.Info().Size, blockSizeOf(f.Info()))
-	buf := make([]byte, bufferSize)
+	buf := make([]byte, gateway.Step)
 	for off := int64(0); off < s.size; {
 		n := int(min(int64(len(buf)), s.size-off))
 		if err := pfs.ReadFull(c.r.Context(), turned{f, c.session}, buf[:n], off); err != nil {

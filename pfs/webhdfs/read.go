@@ -75,7 +75,7 @@ func (c *call) send(f pfs.File, off, length int64) error {
 	h.Set("Content-Type", "application/octet-stream")
 	h.Set("Content-Length", strconv.FormatInt(length, 10))
 	p := pace.OfAnswer(c.w, 0)
-	buf := make([]byte, min(bufferSize, length))
+	buf := make([]byte, min(gateway.Step, length))
 	for done := int64(0); done < length; {
 		n := int(min(int64(len(buf)), length-done))
 		err := p.Wait(func() error {

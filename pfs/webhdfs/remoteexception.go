@@ -6,7 +6,6 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/paddlecloud/pfs/internal/pace"
 	"github.com/paddlecloud/pfs/pfs"
@@ -125,10 +124,8 @@ func (c *call) refuse(err error) {
 	if e.status == http.StatusUnauthorized {
 		h.Set("WWW-Authenticate", `Basic realm="pfs", charset="UTF-8"`)
 	}
-	if later := new(auth.RetryAfter); errors.As(err, &later) {
-		h.Set("Retry-After", strconv.Itoa(int((later.Wait+time.Second-1)/time.Second)))
-	} else if e.class == retriable {
-		h.Set("Retry-After", "1")
+	if e.class == retriable {
+		h.Set("Retry-After", strconv.Itoa(auth.SecondsToWait(err)))
 	}
 	if c.r.ContentLength != 0 {
 		pace.Linger(c.w)

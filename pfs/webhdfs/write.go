@@ -186,15 +186,12 @@ func appendTo(c *call) (answer, error) {
 	return answer{}, err
 }
 
-// bufferSize is the length of the buffer of a request that moves data.
-const bufferSize = 1 << 20
-
 // receive passes the body to write, one buffer after the other, and returns its length. A body that breaks off is an
 // error.
 func (c *call) receive(write func(p []byte, off int64) error) (size int64, err error) {
 	p := pace.OfBody(c.w, 0)
 	p.Next()
-	length := int64(bufferSize)
+	length := int64(gateway.Step)
 	if n := c.r.ContentLength; n >= 0 {
 		length = min(length, n+1) // which finds the end, too
 	}

@@ -41,6 +41,15 @@ type connection struct {
 	FS      pfs.FileSystem
 	Client  *client.Client // of FS; nil if Main.Open opened FS
 	session *config.Session
+	token   func(ctx context.Context, refused string) (string, error) // of Client
+}
+
+// Login returns the tokens of the login at the service. Those that are no longer valid are renewed, if there is a password.
+func (c *connection) Login(ctx context.Context) (client.Tokens, error) {
+	if _, err := c.token(ctx, ""); err != nil {
+		return client.Tokens{}, err
+	}
+	return c.session.Stored()
 }
 
 func newRemotes(a *App) *remotes { return &remotes{a: a, open: map[string]*connection{}} }
@@ -121,6 +130,15 @@ func (r *remotes) Current(ctx context.Context) (*connection, error) {
 		return nil, err
 	}
 	return r.connect(ctx, file.Name, e)
+}
+
+// Service returns the current service for the command, which needs its Client.
+func (r *remotes) Service(ctx context.Context, command string) (*connection, error) {
+	c, err := r.At(ctx, Top)
+	if err == nil && c.Client == nil {
+		err = pfs.Errorf("paddlectl."+command, "", pfs.Unsupported, "datacenter %q has no service", c.Entry.Name)
+	}
+	return c, err
 }
 
 // Service names the service and the account of a mount.
@@ -232,12 +250,12 @@ func (r *remotes) dial(ctx context.Context, configName string, c *connection) er
 	if err := r.a.pinOnLoopback(ctx, configName, &c.Entry); err != nil {
 		return err
 	}
-	token := func(ctx context.Context, refused string) (string, error) {
+	c.token = func(ctx context.Context, refused string) (string, error) {
 		token, err := c.session.Token(ctx, refused)
 		return token, r.a.LoginHint(err, c.Entry)
 	}
 	var err error
-	if c.Client, err = r.a.Client(c.Entry, token); err != nil {
+	if c.Client, err = r.a.Client(c.Entry, c.token); err != nil {
 		return err
 	}
 	c.FS, c.session = c.Client, config.NewSession(configName, c.Entry, c.Client)

@@ -29,12 +29,9 @@ sshfs log in without a password.`,
 
 // withKeys calls do with the current datacenter's service.
 func withKeys(ctx context.Context, a *app.App, do func(c *client.Client) error) error {
-	conn, err := a.Remotes.At(ctx, app.Top)
+	conn, err := a.Remotes.Service(ctx, "key")
 	if err != nil {
 		return err
-	}
-	if conn.Client == nil {
-		return pfs.Errorf("paddlectl.key", "", pfs.Unsupported, "datacenter %q has no service", conn.Entry.Name)
 	}
 	err = do(conn.Client)
 	if errors.Is(err, pfs.Unsupported) {

@@ -11,7 +11,6 @@ import (
 	"github.com/paddlecloud/pfs/cmd/internal/app"
 	"github.com/paddlecloud/pfs/cmd/internal/cliargs"
 	"github.com/paddlecloud/pfs/cmd/internal/cliio"
-	"github.com/paddlecloud/pfs/cmd/internal/config"
 	"github.com/paddlecloud/pfs/internal/hadooptoken"
 	"github.com/paddlecloud/pfs/pfs"
 	"github.com/urfave/cli/v2"
@@ -50,27 +49,11 @@ func writeToken(ctx context.Context, a *app.App, name, webhdfs string) error {
 	if err != nil {
 		return err
 	}
-	file, err := a.Remotes.Config()
+	conn, err := a.Remotes.Service(ctx, "token")
 	if err != nil {
 		return err
 	}
-	e, err := file.Current()
-	if err != nil {
-		return err
-	}
-	if err := app.CheckPlain(e); err != nil {
-		return err
-	}
-	c, err := a.Client(e, nil)
-	if err != nil {
-		return err
-	}
-	defer c.Close()
-	session := config.NewSession(file.Name, e, c)
-	if _, err := session.Token(ctx, ""); err != nil { // renews a login that is no longer valid, if there is a password
-		return a.LoginHint(err, e)
-	}
-	tokens, err := session.Stored()
+	tokens, err := conn.Login(ctx)
 	if err != nil {
 		return err
 	}
