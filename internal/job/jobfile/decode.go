@@ -113,17 +113,14 @@ func parent(field string) string {
 
 func depthOf(field string) int { return strings.Count(field, ".") + strings.Count(field, "[") }
 
-// pair is a key of a mapping with its value.
-type pair struct{ key, value *yaml.Node }
-
 // pairs returns the pairs of a mapping, with those that "<<" merges into it.
-func (d *document) pairs(n *yaml.Node, field, belongs string) []pair {
+func (d *document) pairs(n *yaml.Node, field, belongs string) []place {
 	if n.Kind != yaml.MappingNode {
 		d.wrong(n, field, belongs)
 		return nil
 	}
 	seen := map[string]int{}
-	var list []pair
+	var list []place
 	var merged []*yaml.Node
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		k, v := n.Content[i], n.Content[i+1]
@@ -141,7 +138,7 @@ func (d *document) pairs(n *yaml.Node, field, belongs string) []pair {
 			d.report("duplicate-key", Error, child(field, k.Value), "", "%q again, it is on line %d already: programs use one of them, and not all the same", k.Value, line)
 		default:
 			seen[k.Value] = k.Line
-			list = append(list, pair{k, v})
+			list = append(list, place{k, v})
 		}
 	}
 	for _, m := range merged {
@@ -151,7 +148,7 @@ func (d *document) pairs(n *yaml.Node, field, belongs string) []pair {
 }
 
 // merge adds the pairs of what "<<" names.
-func (d *document) merge(list []pair, m *yaml.Node, seen map[string]int, field string) []pair {
+func (d *document) merge(list []place, m *yaml.Node, seen map[string]int, field string) []place {
 	m, ok := d.enter(m, field+".<<")
 	if !ok {
 		return list
@@ -236,7 +233,7 @@ func (d *document) object(n *yaml.Node, t reflect.Type, field string) any {
 	for _, p := range d.pairs(n, field, "a mapping") {
 		name := p.key.Value
 		path := child(field, name)
-		d.places[path] = place{p.key, p.value}
+		d.places[path] = p
 		m, ok := known[name]
 		if !ok {
 			d.unknown(t, field, path, name)
@@ -301,7 +298,7 @@ func (d *document) mapOf(n *yaml.Node, t reflect.Type, field string) any {
 	tree := map[string]any{}
 	for _, p := range d.pairs(n, field, "a mapping") {
 		path := child(field, p.key.Value)
-		d.places[path] = place{p.key, p.value}
+		d.places[path] = p
 		if value := d.decode(p.value, t, path, ""); value != nil {
 			tree[p.key.Value] = value
 		}

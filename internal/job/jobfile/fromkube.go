@@ -48,7 +48,7 @@ func (j *Job) metadata(t *metav1.TypeMeta, m *metav1.ObjectMeta, status *any) {
 	*t, *status = metav1.TypeMeta{}, nil
 	j.Name, j.Namespace, j.Labels, j.Annotations = take(&m.Name), take(&m.Namespace), take(&m.Labels), take(&m.Annotations)
 	delete(j.Annotations, "kubectl.kubernetes.io/last-applied-configuration")
-	m.UID, m.ResourceVersion, m.Generation, m.SelfLink, m.ManagedFields = "", "", 0, "", nil
+	m.UID, m.ResourceVersion, m.Generation, m.ManagedFields = "", "", 0, nil
 	m.CreationTimestamp = metav1.Time{}
 	for _, field := range []string{"name", "namespace", "labels", "annotations"} {
 		j.from(field, "metadata."+field)
