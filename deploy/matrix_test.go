@@ -14,7 +14,6 @@ import (
 	"github.com/paddlecloud/pfs/internal/job"
 	"github.com/paddlecloud/pfs/internal/job/output"
 	"github.com/paddlecloud/pfs/internal/testbed"
-	"github.com/paddlecloud/pfs/pfs"
 	"github.com/paddlecloud/pfs/pfs/digest"
 )
 
@@ -42,7 +41,7 @@ func TestJobs(t *testing.T) {
 		if out, err := exec.Command("go", "build", "-trimpath", "-tags=ceph", "-o", bin, "../cmd/pfsd").CombinedOutput(); err != nil {
 			t.Fatalf("%v\n%s", err, out)
 		}
-		matrix(t, p, place{name: "ceph", store: "cephfs://" + c.Monitors + "/" + c.FileSystem + "/jobs-" + pfs.NewID(), options: "user: " + c.User + ", keyring: " + c.Keyring, quota: quota, mount: "sidecar", life: "1h"})
+		matrix(t, p, place{name: "ceph", store: "cephfs://" + c.Monitors + "/" + c.FileSystem, options: "user: " + c.User + ", keyring: " + c.Keyring, quota: quota, mount: "sidecar", life: "1h"})
 	})
 	t.Run("Tokens", func(t *testing.T) {
 		store := filepath.Join(p.s.data, "tokens")
