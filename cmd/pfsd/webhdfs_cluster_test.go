@@ -65,9 +65,16 @@ func hadoopScene(t *testing.T, c *testbed.HDFSCluster, datacenters string) {
 
 // distcp copies from the HDFS to the gateway, and changed files back. distcp compares the checksums of HDFS of both sides.
 func (h *hadoop) distcp(t *testing.T, content []byte) {
-	h.shell(t, "-mkdir", "-p", h.far+"/tree/sub")
-	h.shell(t, "-put", filepath.Join(h.dir, "f"), h.far+"/tree/sub/f")
-	h.shell(t, "-touchz", h.far+"/tree/empty")
+	tree := filepath.Join(t.TempDir(), "tree")
+	if err := os.MkdirAll(filepath.Join(tree, "sub"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for name, b := range map[string][]byte{"sub/f": content, "empty": nil} {
+		if err := os.WriteFile(filepath.Join(tree, name), b, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	h.shell(t, "-put", tree, h.far)
 	h.c.Do(t, "distcp", h.far+"/tree", h.at+"/tree")
 	if status, got := h.ask(t, "GET", "/tree/sub/f", "op=OPEN&user.name=ann", ""); status != 200 || got != string(content) {
 		t.Fatalf("distcp to the gateway: %d, %d bytes", status, len(got))
