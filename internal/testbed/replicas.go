@@ -14,7 +14,7 @@ type Replicas struct {
 	t      testing.TB
 	mu     sync.Mutex
 	turn   int
-	doomed int64 // the replica to which so many bytes have passed is killed; 0 for none
+	doomed []int64 // the replica to which the first number of bytes have passed is killed, and so on
 	passed map[*Pfsd]int64
 }
 
@@ -98,28 +98,30 @@ func (r *Replicas) next() *Pfsd {
 func (r *Replicas) count(p *Pfsd, n int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.passed[p] += int64(n); r.doomed > 0 && r.passed[p] > r.doomed {
-		r.doomed = 0
+	if r.passed[p] += int64(n); p.Alive() && len(r.doomed) > 0 && r.passed[p] > r.doomed[0] {
 		p.Kill()
+		r.doomed = r.doomed[1:]
+		clear(r.passed)
 	}
 }
 
-// KillAfter kills the first replica to which n bytes pass from now on.
-func (r *Replicas) KillAfter(n int64) {
+// KillAfter kills the first replica to which as many bytes pass from now on as the first of n says. Another number kills
+// another one, with bytes from then on.
+func (r *Replicas) KillAfter(n ...int64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.doomed = n
 	clear(r.passed)
 }
 
-// Doomed reports whether the kill of KillAfter is still to come.
+// Doomed reports whether a kill of KillAfter is still to come.
 func (r *Replicas) Doomed() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.doomed > 0
+	return len(r.doomed) > 0
 }
 
-// Killed fails the test unless the kill of KillAfter has come. sent returns how many bytes pass from now on.
+// Killed fails the test unless all kills of KillAfter have come. sent returns how many bytes pass from now on.
 func (r *Replicas) Killed() (sent func() int64) {
 	r.t.Helper()
 	if r.Doomed() {
