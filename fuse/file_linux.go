@@ -352,16 +352,10 @@ func (o *openFile) readAt(ctx context.Context, s *server, p []byte, off int64) (
 	return n, err
 }
 
-// readVersion reads the version that is open. If its content is in a file of this machine, it needs
-// no call of the store.
+// readVersion reads the version that is open.
 func (o *openFile) readVersion(ctx context.Context, p []byte, off int64) (int, error) {
 	o.mu.RLock()
 	defer o.mu.RUnlock()
-	if l, ok := o.file.(LocalFile); ok {
-		if f := l.Local(); f != nil {
-			return f.ReadAt(p, off)
-		}
-	}
 	return o.file.ReadAt(ctx, p, off)
 }
 

@@ -161,7 +161,7 @@ func (s *server) back(o *openFile, out *raw.OpenOut) {
 	if n.backing == nil {
 		// An open file that has been backed is being closed, which the kernel has done already.
 		cached := slices.ContainsFunc(n.open, func(o *openFile) bool { return !o.backed })
-		if s.opts.OpenMode != Passthrough || s.unbacked.Load() || cached {
+		if cached || s.openMode() != Passthrough {
 			return
 		}
 		f := s.backingFile(o)

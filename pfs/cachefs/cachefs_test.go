@@ -696,6 +696,85 @@ func TestReadingAhead(t *testing.T) {
 }
 
 // TestDemandComesFirst reads one block of a second file while the first one is read ahead.
+// TestReadAheadIsInMemory: blocks that were read ahead come from memory, and it is free again when they are read, or their
+// file is closed.
+func TestReadAheadIsInMemory(t *testing.T) {
+	s, data := newStore(t)
+	c := newCache(t, s, nil)
+	memory := func() (left int64, kept int) {
+		c.queue.mu.Lock()
+		defer c.queue.mu.Unlock()
+		return c.queue.memory, c.queue.kept.Len()
+	}
+	f := open(t, c, "/f")
+	must := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	must(pfs.ReadFull(t.Context(), f, make([]byte, 10), 0))
+	waitIdle(c)
+	if _, kept := memory(); kept != 2 {
+		t.Fatalf("%d blocks are in memory, want 2", kept)
+	}
+	disk, err := os.OpenFile(f.Local().Name(), os.O_WRONLY, 0)
+	must(err)
+	defer disk.Close()
+	_, err = disk.WriteAt(make([]byte, blockSize), blockSize) // as if the disk were slow to give it back
+	must(err)
+	got := make([]byte, blockSize)
+	for _, part := range []int{3, 1, 0, 2} { // as several requests of the kernel may come
+		from := part * blockSize / 4
+		must(pfs.ReadFull(t.Context(), f, got[from:from+blockSize/4], blockSize+int64(from)))
+	}
+	if !bytes.Equal(got, data[blockSize:2*blockSize]) {
+		t.Error("a block that was read ahead does not come from memory")
+	}
+	if _, kept := memory(); kept != 1 {
+		t.Errorf("%d blocks are in memory after one of two was read", kept)
+	}
+	f.Close()
+	if left, kept := memory(); left != c.opts.Memory || kept != 0 {
+		t.Errorf("%d of %d bytes are left, %d blocks are in memory", left, c.opts.Memory, kept)
+	}
+}
+
+// TestLastBlockNeedsNoDisk: readers get the last block of a file before the others are on the disk, if the file is right.
+func TestLastBlockNeedsNoDisk(t *testing.T) {
+	s := &slowStore{FileSystem: memfs.New(memfs.Options{})}
+	data := pfstest.Pattern(1, 3*blockSize)
+	pfstest.WriteFileWith(t, s.FileSystem, "/f", data, pfs.CommitOptions{Size: int64(len(data)), Digest: digest.Bytes(data)})
+	c := newCache(t, s, nil)
+	f := open(t, c, "/f")
+	defer f.Close()
+	f.e.learn(pfstest.MustStat(t, s.FileSystem, "/f"))
+	var fetches []*fetch
+	for b := range int64(3) {
+		got, run := f.e.claim(b, demand, func() *ticket { return c.queue.enter(demand, blockSize) })
+		if !run {
+			t.Fatal("the block is there")
+		}
+		fetches = append(fetches, got)
+	}
+	for b, got := range fetches {
+		if b == 2 {
+			got.sum = digest.Leaf([]byte("other bytes"))
+			if f.e.mayPublish(got, 2) {
+				t.Error("a block that makes the file wrong")
+			}
+		}
+		got.sum = digest.Leaf(data[b*blockSize:][:blockSize])
+		if !f.e.mayPublish(got, int64(b)) {
+			t.Errorf("block %d waits for the disk", b)
+		}
+	}
+	for b, got := range fetches {
+		c.queue.leave(got.ticket)
+		f.e.finished(got, int64(b), errAgain)
+	}
+}
+
 func TestDemandComesFirst(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &slowStore{FileSystem: memfs.New(memfs.Options{}), Network: &testbed.Network{Latency: time.Second}}

@@ -46,6 +46,8 @@ type entry struct {
 	damaged atomic.Int64     // how often all blocks together had not the digest of the file
 	fetches map[int64]*fetch
 	unkept  map[int64]pfs.LeafDigest // of blocks that readers have and the disk has not
+	proven  bool                     // the checksums of all blocks, with those of unkept and early ones, give the digest
+	kept    map[int64]*fetch         // whose buffers may still be in memory, though the disk has them
 	src     *source
 }
 
@@ -108,7 +110,9 @@ func (e *entry) finish() error {
 	}
 	if err := e.checkDigest(sums...); err != nil {
 		e.damaged.Add(1)
+		e.proven = false
 		clear(e.unkept)
+		e.dropKept()
 		for b := range e.states {
 			e.setState(int64(b), missing)
 			e.sums[b] = pfs.LeafDigest{}
@@ -136,6 +140,19 @@ func (e *entry) finish() error {
 		_ = s.Close()
 	}
 	return nil
+}
+
+// dropKept gives back the memory of the blocks that readers have not read. The caller holds e.mu, or is the last user.
+func (e *entry) dropKept() {
+	for _, f := range e.kept {
+		f.mu.Lock()
+		kept := f.kept
+		f.mu.Unlock()
+		if kept != nil {
+			e.fs.queue.unkeep(kept)
+		}
+	}
+	clear(e.kept)
 }
 
 // local returns the data file if the whole content is in it.
@@ -234,6 +251,7 @@ func (e *entry) done(s *source, err error) {
 
 // close closes what the entry has open. Nobody uses it any more.
 func (e *entry) close() {
+	e.dropKept()
 	if e.src != nil {
 		_ = e.src.Close()
 	}

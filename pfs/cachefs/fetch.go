@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -19,7 +20,8 @@ var (
 )
 
 // fetch is the way of one block into the cache. All readers of the block share it. They read from its
-// buffer while that is written to the disk.
+// buffer while that is written to the disk. The buffer of a block that was read ahead stays until it is read: else the
+// reader would wait for the disk, which is busy with what comes after.
 type fetch struct {
 	ticket *ticket
 	loaded chan struct{} // closed when the buffer is there; stays open after an error
@@ -29,15 +31,17 @@ type fetch struct {
 
 	sum pfs.LeafDigest // of the block; set before early is
 
-	mu    sync.Mutex // guards the following
-	buf   []byte
-	users int // of buf
+	mu     sync.Mutex // guards the following
+	buf    []byte
+	users  int     // of buf
+	unread int     // bytes
+	kept   *ticket // of a buffer that stays; nil if it does not
 }
 
 // publish lets readers use buf, which the caller gives back with release.
 func (f *fetch) publish(buf []byte) {
 	f.mu.Lock()
-	f.buf, f.users = buf, 1
+	f.buf, f.users, f.unread = buf, 1, len(buf)
 	f.mu.Unlock()
 	close(f.loaded)
 }
@@ -53,6 +57,33 @@ func (f *fetch) copy(fs *FS, p []byte, off int64) bool {
 	f.mu.Unlock()
 	copy(p, f.buf[off:])
 	f.release(fs)
+	f.mu.Lock()
+	f.unread -= len(p)
+	kept := f.kept
+	over := kept != nil && f.unread <= 0
+	f.mu.Unlock()
+	if over {
+		fs.queue.unkeep(kept)
+	}
+	return true
+}
+
+// keep leaves the buffer to readers, with the memory of t, and reports whether it does.
+func (f *fetch) keep(fs *FS, t *ticket) bool {
+	f.mu.Lock()
+	f.kept = t
+	unread := f.unread > 0
+	f.mu.Unlock()
+	if !unread {
+		return false
+	}
+	fs.queue.keep(t, func() { f.release(fs) })
+	f.mu.Lock()
+	unread = f.unread > 0
+	f.mu.Unlock()
+	if !unread { // by now
+		fs.queue.unkeep(t)
+	}
 	return true
 }
 
@@ -114,15 +145,18 @@ func (e *entry) claim(b int64, p priority, enter func() *ticket) (f *fetch, run 
 
 // finished publishes the result of a claimed fetch.
 func (e *entry) finished(f *fetch, b int64, err error) {
-	if err == nil && !f.early {
-		e.awaitEarly()
+	lost := err != nil
+	if err == nil {
+		if !f.early {
+			e.awaitEarly()
+		}
 		err = e.finish()
 	}
 	e.mu.Lock()
 	delete(e.fetches, b)
 	if f.early {
 		e.early--
-		if err != nil {
+		if lost {
 			e.remember(b, f.sum)
 		}
 	}
@@ -147,16 +181,20 @@ func (e *entry) awaitEarly() {
 	}
 }
 
-// checkWhole is called when a reader has got a block from the disk. If no block is missing any more,
-// it waits until the file is checked as a whole, and returns Integrity if it is not right.
+// checkWhole is called when a reader has got a block that is on the disk. If no block is missing any more,
+// it checks the file as a whole, and returns Integrity if it is not right.
 func (e *entry) checkWhole() error {
 	if e.whole.Load() {
 		return nil
 	}
 	e.mu.Lock()
-	missing := e.unknown()-e.early > 0 // the reader of the last one will wait
+	over := e.unknown()-e.early > 0 || e.proven // else the fetch of the last block does it
+	if !over {
+		e.proven = e.isRight(-1, pfs.LeafDigest{})
+		over = e.proven
+	}
 	e.mu.Unlock()
-	if missing {
+	if over {
 		return nil
 	}
 	e.awaitEarly()
@@ -190,6 +228,9 @@ func (e *entry) need(ctx context.Context, b int64, p []byte, off int64) (bool, e
 	for range 4 {
 		f := e.want(ctx, b, demand)
 		if f == nil {
+			if e.readKept(b, p, off) {
+				return true, e.checkWhole()
+			}
 			err := e.disk.read(p, off)
 			if err != nil {
 				e.lose(b)
@@ -207,6 +248,29 @@ func (e *entry) need(ctx context.Context, b int64, p []byte, off int64) (bool, e
 		}
 	}
 	return false, nil
+}
+
+// readKept fills p from block b if that is still in memory.
+func (e *entry) readKept(b int64, p []byte, off int64) bool {
+	e.mu.Lock()
+	f := e.kept[b]
+	other := f != nil && f.sum != e.sums[b] // it was fetched again since, and is another
+	e.mu.Unlock()
+	if f == nil || other {
+		return false
+	}
+	got := f.copy(e.fs, p, off-b*blockSize)
+	f.mu.Lock()
+	gone := f.users == 0
+	f.mu.Unlock()
+	if gone {
+		e.mu.Lock()
+		if e.kept[b] == f {
+			delete(e.kept, b)
+		}
+		e.mu.Unlock()
+	}
+	return got
 }
 
 // await waits until the block of f is there. It returns false if it will not be, or if the disk has
@@ -267,13 +331,19 @@ func (e *entry) load(ctx context.Context, f *fetch, b int64, p priority) error {
 		q.answered(t)
 		sum := digest.Leaf(buf)
 		if err = e.checkOnly(sum); err == nil {
-			if f.sum = sum; e.mayPublish(f) {
-				f.publish(buf)
-				defer f.release(e.fs)
-			} else {
+			f.sum = sum
+			if !e.mayPublish(f, b) {
 				defer e.fs.recycle(buf)
+				return e.fill(b, buf, sum)
 			}
-			return e.fill(b, buf, sum)
+			f.publish(buf)
+			err = e.fill(b, buf, sum)
+			if err == nil && p == prefetch && e.readers.Load() > 0 && e.retain(f, b, t) {
+				t = nil
+			} else {
+				f.release(e.fs)
+			}
+			return err
 		}
 		e.fs.recycle(buf)
 		if try > 0 {
@@ -307,12 +377,18 @@ func (e *entry) check(b int64) bool {
 func (e *entry) keep(b int64, sum pfs.LeafDigest) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if read, ok := e.unkept[b]; ok && read != sum {
-		e.damaged.Add(1)
-	}
+	e.compare(b, sum)
 	delete(e.unkept, b)
 	e.sums[b], e.filled = sum, true
 	e.setState(b, good)
+}
+
+// compare notes that the file is damaged if readers have got block b with another checksum. The caller holds e.mu.
+func (e *entry) compare(b int64, sum pfs.LeafDigest) {
+	if read, ok := e.unkept[b]; ok && read != sum {
+		e.damaged.Add(1)
+		e.proven = false
+	}
 }
 
 // remember keeps the checksum of a block that readers have and the disk has not: the file is checked
@@ -327,12 +403,53 @@ func (e *entry) remember(b int64, sum pfs.LeafDigest) {
 // unknown returns the number of blocks whose checksums are not known. The caller holds e.mu.
 func (e *entry) unknown() int64 { return e.left.Load() - int64(len(e.unkept)) }
 
-// mayPublish reports whether readers may have a block before the file is checked as a whole: all but
-// the last one.
-func (e *entry) mayPublish(f *fetch) bool {
+// retain keeps block b in memory for its reader, and reports whether it does.
+func (e *entry) retain(f *fetch, b int64, t *ticket) bool {
+	e.mu.Lock()
+	keep := e.states[b].Load() == good // else the file was wrong
+	if keep {
+		if e.kept == nil {
+			e.kept = map[int64]*fetch{}
+		}
+		e.kept[b] = f
+	}
+	e.mu.Unlock()
+	return keep && f.keep(e.fs, t)
+}
+
+// isRight reports whether the file has its digest, with block b of this checksum, or without one if b is less than 0. It is
+// not if the checksum of another block is not known. The caller holds e.mu.
+func (e *entry) isRight(b int64, sum pfs.LeafDigest) bool {
+	sums := slices.Clone(e.sums)
+	for i := range sums {
+		at := int64(i)
+		kept, known := e.unkept[at]
+		f := e.fetches[at]
+		switch {
+		case at == b:
+			sums[i] = sum
+		case e.states[i].Load() == good:
+		case f != nil && f.early:
+			sums[i] = f.sum
+		case known:
+			sums[i] = kept
+		default:
+			return false
+		}
+	}
+	return e.checkDigest(sums...) == nil
+}
+
+// mayPublish reports whether readers may have block b before the file is on the disk: not the last one, unless the file is
+// right with it.
+func (e *entry) mayPublish(f *fetch, b int64) bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	f.early = e.unknown()-e.early > 1
+	if _, known := e.unkept[b]; known {
+		e.compare(b, f.sum) // before a reader gets the other bytes
+		e.unkept[b] = f.sum
+	}
+	f.early = e.unknown()-e.early > 1 || len(e.states) > 1 && e.isRight(b, f.sum)
 	if f.early {
 		e.early++
 	}

@@ -152,6 +152,7 @@ func (e *entry) readBlock(ctx context.Context, p []byte, off, b int64) error {
 func (e *entry) lose(b int64) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
+	e.proven = false
 	if !e.whole.Swap(false) && e.states[b].Load() == good {
 		e.remember(b, e.sums[b])
 	}

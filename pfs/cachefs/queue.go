@@ -4,6 +4,7 @@ import (
 	"container/list"
 	"context"
 	"sync"
+	"time"
 )
 
 // priority orders requests to the store.
@@ -24,6 +25,7 @@ type queue struct {
 	running int
 	memory  int64 // bytes that are left
 	waiting [priorities]list.List
+	kept    list.List // tickets, the oldest first
 }
 
 // ticket is the right to run one request, once granted is closed.
@@ -33,6 +35,10 @@ type ticket struct {
 	prio    priority      // guarded by queue.mu
 	elem    *list.Element // nil once granted; guarded by queue.mu
 	idle    bool          // answered: only its memory is in use; guarded by queue.mu
+
+	kept *list.Element // of queue.kept; nil unless the block stays in memory; guarded by queue.mu
+	till time.Time     // when others than demand may take that memory
+	free func()
 }
 
 func newQueue(requests int, memory int64) *queue { return &queue{most: requests, memory: memory} }
@@ -63,7 +69,7 @@ func (q *queue) enter(p priority, bytes int64) *ticket {
 func (q *queue) try(bytes int64) *ticket {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if q.running >= q.most || q.memory < bytes {
+	if q.running >= q.most || !q.space(bytes, demand) {
 		return nil
 	}
 	q.running++
@@ -110,6 +116,52 @@ func (q *queue) answered(t *ticket) {
 	q.grant()
 }
 
+// keptFor is how long a block that was read ahead stays in memory for its reader although others would read ahead, too.
+const keptFor = time.Second
+
+// keep leaves the memory of an answered request in use until unkeep, or until a request needs it. Then it calls free,
+// which must not use the queue.
+func (q *queue) keep(t *ticket, free func()) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	t.free, t.till = free, time.Now().Add(keptFor)
+	t.kept = q.kept.PushBack(t)
+	q.grant()
+}
+
+// unkeep ends what keep began, if nothing else has.
+func (q *queue) unkeep(t *ticket) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if t.kept != nil {
+		q.drop(t)
+		q.grant()
+	}
+}
+
+// drop takes the memory of a kept block. The caller holds q.mu.
+func (q *queue) drop(t *ticket) {
+	q.kept.Remove(t.kept)
+	t.kept = nil
+	t.free()
+	q.memory += t.bytes
+}
+
+// space reports whether a request of priority p finds that much memory, and takes it from kept blocks if need be: demand
+// from those that a reader probably reads last. The caller holds q.mu.
+func (q *queue) space(bytes int64, p priority) bool {
+	for q.memory < bytes && q.kept.Len() > 0 {
+		last := q.kept.Back()
+		if p != demand {
+			if last = q.kept.Front(); time.Now().Before(last.Value.(*ticket).till) {
+				break
+			}
+		}
+		q.drop(last.Value.(*ticket))
+	}
+	return q.memory >= bytes
+}
+
 // raise gives a waiting request a higher priority.
 func (q *queue) raise(t *ticket, p priority) {
 	q.mu.Lock()
@@ -128,7 +180,7 @@ func (q *queue) grant() {
 	for p := range priorities {
 		for e := q.waiting[p].Front(); e != nil; e = q.waiting[p].Front() {
 			t := e.Value.(*ticket)
-			if q.running >= q.limit(p) || q.memory < t.bytes {
+			if q.running >= q.limit(p) || !q.space(t.bytes, p) {
 				return
 			}
 			q.waiting[p].Remove(e)

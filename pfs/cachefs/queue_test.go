@@ -39,6 +39,60 @@ func TestQueueOrder(t *testing.T) {
 	})
 }
 
+// TestKeptMemory: a request takes the memory of blocks that wait for their readers, at once if a reader waits for it, and else
+// when they have waited for a while.
+func TestKeptMemory(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q := newQueue(8, 30)
+		var freed []int
+		var kept []*ticket
+		for i := range 3 {
+			ticket := q.enter(prefetch, 10)
+			q.answered(ticket)
+			q.keep(ticket, func() { freed = append(freed, i) })
+			kept = append(kept, ticket)
+		}
+		granted := func(t *ticket) bool {
+			select {
+			case <-t.granted:
+				return true
+			default:
+				return false
+			}
+		}
+		ahead := q.enter(prefetch, 10)
+		if granted(ahead) {
+			t.Error("reading ahead takes memory that was just filled")
+		}
+		reader := q.enter(demand, 10)
+		if !granted(reader) || !slices.Equal(freed, []int{2}) {
+			t.Errorf("demand is granted: %v; it takes the memory of %v", granted(reader), freed)
+		}
+		if second := q.try(10); second == nil || !slices.Equal(freed, []int{2, 1}) {
+			t.Errorf("a second request takes the memory of %v", freed)
+		} else {
+			time.Sleep(keptFor)
+			q.leave(second)
+		}
+		if !granted(ahead) || len(freed) != 2 {
+			t.Errorf("reading ahead is granted: %v, and takes the memory of %v", granted(ahead), freed)
+		}
+		next := q.enter(prefetch, 10)
+		if !granted(next) || !slices.Equal(freed, []int{2, 1, 0}) {
+			t.Errorf("reading ahead is granted later: %v; it takes the memory of %v", granted(next), freed)
+		}
+		for _, k := range kept {
+			q.unkeep(k) // nothing is left to do
+		}
+		for _, used := range []*ticket{ahead, reader, next} {
+			q.leave(used)
+		}
+		if q.running != 0 || q.memory != 30 {
+			t.Errorf("%d are running, %d bytes are left", q.running, q.memory)
+		}
+	})
+}
+
 // TestSessions follows readers in order, out of order, interleaved and at random.
 func TestSessions(t *testing.T) {
 	p := pattern{slack: 2, first: 2, most: 8}

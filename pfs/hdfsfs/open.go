@@ -22,6 +22,7 @@ type file struct {
 
 	mu     sync.Mutex
 	closed bool
+	reads  []*read // under way
 }
 
 var _ pfs.File = (*file)(nil)
@@ -106,9 +107,18 @@ func (h *file) ReadAt(ctx context.Context, p []byte, off int64) (n int, err erro
 // readChunk reads one chunk. If a kept reader fails, it tries a new one: the blocks may have
 // moved.
 func (h *file) readChunk(ctx context.Context, op string, p []byte, off int64) (int, error) {
+	turn := h.enter(off, int64(len(p)))
+	r, ok := h.await(ctx, turn)
+	if !ok {
+		return 0, pfs.CheckContext(ctx, op, h.name)
+	}
+	defer func() { h.leave(turn, r) }()
+	if r == nil {
+		r = h.fs.readers.take(h, off)
+	}
 	var before findings
-	if r := h.fs.readers.take(h, off); r != nil {
-		n, found, err := h.readWith(ctx, r, p, off)
+	if r != nil {
+		n, found, err := h.readWith(ctx, &r, p, off)
 		if err == nil || ctx.Err() != nil {
 			return n, fail(op, h.name, err)
 		}
@@ -118,7 +128,7 @@ func (h *file) readChunk(ctx context.Context, op string, p []byte, off int64) (i
 	if err != nil {
 		return 0, h.failed(ctx, op, before, off, err)
 	}
-	n, found, err := h.readWith(ctx, r, p, off)
+	n, found, err := h.readWith(ctx, &r, p, off)
 	if err != nil {
 		// A DataNode that noticed its damage meanwhile is not named the second time.
 		found.damaged = append(found.damaged, before.damaged...)
@@ -127,17 +137,16 @@ func (h *file) readChunk(ctx context.Context, op string, p []byte, off int64) (i
 	return n, nil
 }
 
-// readWith reads with r, and keeps r for later if that succeeds.
-func (h *file) readWith(ctx context.Context, r *reader, p []byte, off int64) (int, findings, error) {
-	n, err := r.read(ctx, p, off)
-	found := r.s.findings()
+// readWith reads with *r. If that fails, it closes *r and sets it to nil.
+func (h *file) readWith(ctx context.Context, r **reader, p []byte, off int64) (int, findings, error) {
+	n, err := (*r).read(ctx, p, off)
+	found := (*r).s.findings()
 	h.report(found)
 	if err != nil {
-		r.close()
-		return n, found, err
+		(*r).close()
+		*r = nil
 	}
-	h.fs.readers.put(r)
-	return n, found, nil
+	return n, found, err
 }
 
 // report logs damaged replicas.

@@ -3,6 +3,7 @@ package hdfsfs
 import (
 	"context"
 	"io"
+	"slices"
 	"sync"
 	"time"
 
@@ -82,6 +83,65 @@ func (r *reader) seek(off int64) error {
 func (r *reader) close() {
 	r.lib.Close()
 	r.file.fs.pool.put(r.s)
+}
+
+// maxFollowing is the number of reads that wait for the one before them. More of them begin another row, so that
+// several connections share the work if one is slow.
+const maxFollowing = 8
+
+// read is a ReadAt that is under way. One that begins where another ends follows it on the same connection: another
+// connection would cost the DataNode more than the bytes, because it sends all of a block until the connection is closed.
+type read struct {
+	end   int64
+	ahead int          // reads that it waits for
+	next  *read        // that waits for it
+	turn  chan *reader // receives the reader of the one before, or nil; nil if there is none
+}
+
+// enter begins a read of n bytes at off, which leave ends.
+func (h *file) enter(off, n int64) *read {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	r := &read{end: off + n}
+	for _, before := range h.reads {
+		if before.end == off && before.next == nil && before.ahead < maxFollowing {
+			before.next, r.ahead, r.turn = r, before.ahead+1, make(chan *reader, 1)
+			break
+		}
+	}
+	h.reads = append(h.reads, r)
+	return r
+}
+
+// await waits for the read before r, and returns its reader; nil if it has none. ok is false if ctx ended first: then r
+// leaves by itself.
+func (h *file) await(ctx context.Context, r *read) (with *reader, ok bool) {
+	if r.turn == nil {
+		return nil, true
+	}
+	select {
+	case with = <-r.turn:
+		return with, true
+	case <-ctx.Done():
+		go func() { h.leave(r, <-r.turn) }()
+		return nil, false
+	}
+}
+
+// leave ends r, and gives its reader to the read that follows, or keeps it for later.
+func (h *file) leave(r *read, with *reader) {
+	h.mu.Lock()
+	h.reads = slices.DeleteFunc(h.reads, func(other *read) bool { return other == r })
+	for f := r.next; f != nil; f = f.next {
+		f.ahead--
+	}
+	h.mu.Unlock()
+	switch {
+	case r.next != nil:
+		r.next.turn <- with
+	case with != nil:
+		h.fs.readers.put(with)
+	}
 }
 
 // readers keeps idle readers.
