@@ -146,10 +146,13 @@ func (e *entry) claim(b int64, p priority, enter func() *ticket) (f *fetch, run 
 // finished publishes the result of a claimed fetch.
 func (e *entry) finished(f *fetch, b int64, err error) {
 	lost := err != nil
-	if err == nil {
-		if !f.early {
-			e.awaitEarly()
-		}
+	if err == nil && !f.early {
+		e.awaitEarly()
+	}
+	e.mu.Lock()
+	proven := e.proven
+	e.mu.Unlock()
+	if err == nil && (!f.early || proven) { // else the fetch of the last block does it, whose reader gets the error
 		err = e.finish()
 	}
 	e.mu.Lock()
@@ -449,7 +452,11 @@ func (e *entry) mayPublish(f *fetch, b int64) bool {
 		e.compare(b, f.sum) // before a reader gets the other bytes
 		e.unkept[b] = f.sum
 	}
-	f.early = e.unknown()-e.early > 1 || len(e.states) > 1 && e.isRight(b, f.sum)
+	f.early = e.unknown()-e.early > 1
+	if !f.early && len(e.states) > 1 {
+		e.proven = e.isRight(b, f.sum)
+		f.early = e.proven
+	}
 	if f.early {
 		e.early++
 	}
