@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 	"math/rand/v2"
 	"os"
 	"os/exec"
@@ -898,17 +897,6 @@ func TestOpenWhileReplaced(t *testing.T) {
 // oldKernel is a broker on a machine whose kernel has no passthrough.
 type oldKernel struct{ Broker }
 
-// notRoot is the broker of a user.
-type notRoot struct{ oldKernel }
-
-func (notRoot) Connect(dir string, opts Options) (*Connection, error) {
-	c, err := Connect(dir, opts)
-	if err == nil {
-		c.UID, c.Broker = 65534, notRoot{}
-	}
-	return c, err
-}
-
 func (oldKernel) Connect(dir string, opts Options) (*Connection, error) {
 	c, err := Connect(dir, opts)
 	if err != nil {
@@ -945,27 +933,6 @@ func TestKernelWithoutPassthrough(t *testing.T) {
 	}
 	if st, err := MountAt(dir); err != nil || st.OpenMode != PageCache {
 		t.Errorf("%+v, %v", st, err)
-	}
-}
-
-// TestPassthroughIsForRoot: where the kernel may not read files itself, the status says so, and the log says nothing.
-func TestPassthroughIsForRoot(t *testing.T) {
-	store, _ := newLocal(t)
-	for name, broker := range map[string]Broker{"a user": notRoot{}, "an old kernel": oldKernel{}} {
-		log, err := os.Create(t.TempDir() + "/log")
-		must(t, err)
-		defer log.Close()
-		dir := mount(t, store, Options{OpenMode: Passthrough, StoreFiles: true, Broker: broker, Logger: slog.New(slog.NewTextHandler(log, nil))})
-		must(t, os.WriteFile(dir+"/f", []byte("content"), 0o644))
-		if got, err := os.ReadFile(dir + "/f"); err != nil || string(got) != "content" {
-			t.Errorf("%s: %q, %v", name, got, err)
-		}
-		if st, err := MountAt(dir); err != nil || st.OpenMode != PageCache {
-			t.Errorf("%s: %+v, %v", name, st, err)
-		}
-		if said, err := os.ReadFile(log.Name()); err != nil || len(said) > 0 {
-			t.Errorf("%s: the log says: %s, %v", name, said, err)
-		}
 	}
 }
 
