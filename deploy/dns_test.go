@@ -12,8 +12,8 @@ import (
 	"golang.org/x/net/dns/dnsmessage"
 )
 
-// dns answers for the names of pods, HOST.SERVICE.NAMESPACE.svc.cluster.local, as a cluster's DNS does: from the
-// EndpointSlices.
+// dns answers for the names of pods, HOST.SERVICE.NAMESPACE.svc.cluster.local, and of headless services, as a cluster's DNS
+// does: from the EndpointSlices.
 type dns struct {
 	k testbed.KubernetesCluster
 
@@ -103,7 +103,8 @@ func (d *dns) load() {
 		for _, e := range s.Endpoints {
 			for _, a := range e.Addresses {
 				if ip := net.ParseIP(a).To4(); ip != nil && e.Hostname != "" {
-					d.names[e.Hostname+"."+s.Metadata.Labels["kubernetes.io/service-name"]+"."+s.Metadata.Namespace+".svc.cluster.local."] = [4]byte(ip)
+					service := s.Metadata.Labels["kubernetes.io/service-name"] + "." + s.Metadata.Namespace + ".svc.cluster.local."
+					d.names[service], d.names[e.Hostname+"."+service] = [4]byte(ip), [4]byte(ip)
 				}
 			}
 		}

@@ -36,6 +36,7 @@ type place struct {
 	options, quota string
 	mount          string // "plugin" or "sidecar"
 	life           string // of access tokens
+	operators      string // that the cluster has
 }
 
 func (p place) home() string { return "/pfs/" + p.name + "/home/alice" }
@@ -153,7 +154,8 @@ datacenters:
       mount: %s
       pull-time: 15s
       quota: %s
-`, j.life, j.place.name, j.store, j.options, filepath.Join(dir, "kubeconfig"), image, j.s.endpoint, j.s.fingerprint, j.mount, j.quota)
+      operators: %q
+`, j.life, j.place.name, j.store, j.options, filepath.Join(dir, "kubeconfig"), image, j.s.endpoint, j.s.fingerprint, j.mount, j.quota, j.operators)
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -255,9 +257,13 @@ func (j *jobs) explainAll(t *testing.T) {
 
 // testJobs runs jobs of two trainers and a parameter server.
 func testJobs(t *testing.T, p pods) {
-	j := newJobs(t, p, place{name: "local", store: "file://" + filepath.Join(p.s.data, "store"), mount: "plugin", quota: "pods=6, requests.cpu=4", life: "1h"})
+	p.startOperators(t)
+	j := newJobs(t, p, place{
+		name: "local", store: "file://" + filepath.Join(p.s.data, "store"), mount: "plugin", quota: "pods=6, requests.cpu=4, limits.memory=8Gi", life: "1h", operators: "paddlejob volcano",
+	})
 	t.Run("Retried", j.retried)
 	t.Run("Killed", j.killed)
+	t.Run("PaddleJobs", j.paddleJobs)
 }
 
 // retried fails one trainer in the first attempt; the second attempt succeeds.

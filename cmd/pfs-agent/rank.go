@@ -30,9 +30,9 @@ type rankOptions struct {
 }
 
 const rankText = `
-The rank is in the environment: PFS_ROLE, PFS_INDEX, PFS_ATTEMPT; optionally PFS_RESTART
-and PFS_EVICTED, whose sum is the number of restarts; and PFS_TRAINERS and PFS_PSERVERS,
-which list the addresses of all ranks.`
+The rank is in the environment: PFS_ROLE, PFS_INDEX (also as NAME-INDEX), PFS_ATTEMPT;
+optionally PFS_RESTART and PFS_EVICTED, whose sum is the number of restarts; and
+PFS_TRAINERS and PFS_PSERVERS, which list the addresses of all ranks.`
 
 // flags returns the flags, with those for the service if remote.
 func (o *rankOptions) flags(remote bool, more ...cli.Flag) []cli.Flag {
@@ -76,6 +76,9 @@ func (o *rankOptions) read() error {
 	evicted := 0
 	for name, to := range map[string]*int{"PFS_INDEX": &r.Index, "PFS_ATTEMPT": &r.Attempt, "PFS_RESTART": &r.Restart, "PFS_EVICTED": &evicted} {
 		value := env(name)
+		if i := strings.LastIndexByte(value, '-'); i > 0 {
+			value = value[i+1:]
+		}
 		if value == "" && (name == "PFS_RESTART" || name == "PFS_EVICTED") {
 			continue
 		}

@@ -31,6 +31,7 @@ const (
 // upload returns the command upload.
 func upload(a *app.App) *cli.Command {
 	o := &rankOptions{a: a}
+	once := false
 	return a.NewCommand(app.Spec{
 		Name:    "upload",
 		Summary: "upload the outputs and logs of one rank of a job",
@@ -39,11 +40,12 @@ output directories of the job, while it runs, and its logs. When the entry has e
 files are compared with those at the service; then the manifest and the marker are
 written: _SUCCESS, _FAILED or _INCOMPLETE. docs/jobs.md describes them.
 
-A SIGTERM means that the launcher has ended: the command finishes and ends.
+A SIGTERM means that the launcher has ended, or never starts: the command finishes and
+ends. With --once it ends after one run of the entry.
 ` + rankText,
 		Examples: []string{"pfs-agent upload --spec /pfs-spec/spec.json --dir /pfs-job --service https://pfs.example.org"},
 		Exits:    app.RemoteExits(cliio.Partly),
-		Flags:    o.flags(true),
+		Flags:    o.flags(true, &cli.BoolFlag{Name: "once", Usage: "end when the outputs of one run are committed", Destination: &once}),
 		Run: func(ctx context.Context, _ []string) error {
 			if err := o.read(); err != nil {
 				return err
@@ -55,7 +57,7 @@ A SIGTERM means that the launcher has ended: the command finishes and ends.
 			if err != nil {
 				return err
 			}
-			u := &uploading{rankOptions: o, fs: fsys, asked: make(chan struct{})}
+			u := &uploading{rankOptions: o, fs: fsys, once: once, asked: make(chan struct{})}
 			terms := make(chan os.Signal, 1)
 			signal.Reset(syscall.SIGTERM) // the program would end
 			signal.Notify(terms, syscall.SIGTERM)
@@ -72,6 +74,7 @@ A SIGTERM means that the launcher has ended: the command finishes and ends.
 type uploading struct {
 	*rankOptions
 	fs     pfs.FileSystem
+	once   bool
 	asked  chan struct{} // closed by SIGTERM
 	runs   []uploadedRun
 	failed bool
@@ -86,7 +89,7 @@ type uploadedRun struct {
 // run uploads the outputs of all runs of the rank.
 func (u *uploading) run(ctx context.Context) error {
 	restart := u.rank.Restart
-	for n := 0; u.wait(n); n++ {
+	for n := 0; (n == 0 || !u.once) && u.wait(n); n++ {
 		var err error
 		if restart, err = u.one(ctx, n, restart); err != nil {
 			return err

@@ -26,6 +26,11 @@ type Spec struct {
 	Image    string   `json:"image,omitempty"`    // optional for engines without images
 	Registry string   `json:"registry,omitempty"` // optional: the credentials for Image
 
+	Engine    string `json:"engine,omitempty"`    // optional: which engine, where a datacenter has several
+	Scheduler string `json:"scheduler,omitempty"` // optional: "volcano" starts all processes at once, or none
+	Queue     string `json:"queue,omitempty"`     // optional: of the scheduler
+	Priority  string `json:"priority,omitempty"`  // optional: the name of a class of the scheduler
+
 	Roles []Role            `json:"roles"` // trainers, then parameter servers if there are any
 	Env   map[string]string `json:"env,omitempty"`
 

@@ -31,6 +31,13 @@ func Kubernetes(t testing.TB) KubernetesCluster {
 	return c
 }
 
+// Operators starts the paddle-operator and Volcano. The pods of PaddleJobs run the image docker.io/testbed/busybox:1, which needs sh, seq,
+// sleep and nslookup.
+func (c KubernetesCluster) Operators(t testing.TB) {
+	t.Helper()
+	c.run(t, "operators")
+}
+
 // Load imports docker archives into the node.
 func (c KubernetesCluster) Load(t testing.TB, archives ...string) {
 	t.Helper()

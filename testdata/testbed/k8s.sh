@@ -6,6 +6,7 @@
 #   k8s.sh install               install missing packages (as root on Debian), and compile
 #   k8s.sh up                    install what is missing, start the cluster if it does not run, print addresses
 #   k8s.sh down                  stop everything and remove its data
+#   k8s.sh operators             compile and start the paddle-operator and Volcano, if they do not run
 #   k8s.sh load IMAGE.tar...     import docker archives; there is no registry, so pods need imagePullPolicy Never
 #   k8s.sh kubectl ARGS...       kubectl as the administrator of the cluster
 #   k8s.sh node COMMAND...       run a command on the node: it sees the node's mounts, processes and network
@@ -24,6 +25,7 @@ HERE=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 D=${K8S_DIR:-${PFS_TESTBED_DIR:-${TMPDIR:-/tmp}/pfs-testbed-$(id -u)}/k8s}
 CACHE=${PFS_TESTBED_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/pfs-testbed}
 BIN=$CACHE/k8s-$(sed -n 's,^require k8s.io/kubernetes v,,p' "$HERE/k8s/go.mod")
+OPERATORS=$CACHE/operators-1
 readonly programs=(kube-apiserver kube-controller-manager kube-scheduler kubelet)
 readonly commands=(containerd runc etcd ip unshare flock openssl) plugins=/usr/lib/cni
 readonly packages=(containerd runc etcd-server containernetworking-plugins iproute2 util-linux openssl)
@@ -77,6 +79,68 @@ compile() {
   ) >&2 || cannot "Kubernetes could not be compiled"
   mv "$new"/* "$BIN/"
   rmdir "$new"
+}
+
+# The operators, by program: MODULE VERSION PACKAGE. The checksum database does not know the paddle-operator.
+readonly operator_sum=h1:s00/ugf95Hq0UjDhGgbBYRbSYRXAw3eFUxEvFJ2o0xo=
+operator_programs() {
+  cat <<'PROGRAMS'
+paddle-operator github.com/paddleflow/paddle-operator v0.3.5 .
+vc-controller-manager volcano.sh/volcano v1.10.0 ./cmd/controller-manager
+vc-scheduler volcano.sh/volcano v1.10.0 ./cmd/scheduler
+PROGRAMS
+}
+
+# compile_operators makes each program inside a copy of its module, whose replace directives then hold, and keeps the definitions
+# of its resources.
+compile_operators() {
+  local program module version package info source
+  mkdir -p "$CACHE"
+  exec 8>"$CACHE/k8s.lock"; flock 8
+  rm -rf "$OPERATORS.new"
+  while read -r program module version package; do
+    [ ! -x "$OPERATORS/$program" ] || continue
+    echo "compiling $program into $OPERATORS; this takes a minute or two" >&2
+    info=$(cd / && GOFLAGS=-mod=mod GONOSUMDB=github.com/paddleflow/paddle-operator go mod download -json "$module@$version") || cannot "$module cannot be downloaded"
+    [[ $module != *paddle-operator || $info == *"\"Sum\": \"$operator_sum\""* ]] || cannot "$module $version has another checksum"
+    source=$OPERATORS.new/${module##*/}
+    if [ ! -e "$source" ]; then
+      mkdir -p "$OPERATORS/crds" "$OPERATORS.new"
+      cp -r "$(sed -n 's/.*"Dir": "\(.*\)".*/\1/p' <<<"$info")" "$source"
+      chmod -R u+w "$source"
+      case $module in
+      volcano*) cp "$source"/config/crd/{volcano,jobflow}/bases/*.yaml "$OPERATORS/crds" ;;
+      *) cp "$source/deploy/v1/crd.yaml" "$OPERATORS/crds/paddlejobs.yaml" ;;
+      esac
+    fi
+    (cd "$source" && GOFLAGS='' CGO_ENABLED=0 go build -trimpath -ldflags '-s -w' -o "$OPERATORS/$program" "$package") >&2 || cannot "$program could not be compiled"
+  done < <(operator_programs)
+  rm -rf "$OPERATORS.new"
+  exec 8>&-
+}
+
+# operators starts the operators on a running node. INIT_IMAGE is the image with nslookup for the pods of PaddleJobs.
+operators() {
+  compile_operators
+  [ ! -e "$D/operators" ] || return 0
+  kubectl_admin apply --server-side -f "$OPERATORS/crds" >/dev/null
+  kubectl_admin wait --for=condition=Established crd --all --timeout=30s >/dev/null
+  kubectl_admin create namespace volcano-system >/dev/null
+  cat >"$D/volcano.conf" <<'V'
+actions: "enqueue, allocate, backfill"
+tiers:
+- plugins: [{name: priority}, {name: gang, enablePreemptable: false}, {name: conformance}]
+- plugins: [{name: overcommit}, {name: drf, enablePreemptable: false}, {name: predicates}, {name: proportion}, {name: nodeorder}, {name: binpack}]
+V
+  daemon paddle-operator --metrics-bind-address 127.0.0.1:28080 --health-probe-bind-address 127.0.0.1:28081 --initImage "${INIT_IMAGE:-docker.io/testbed/busybox:1}"
+  daemon vc-controller-manager --kubeconfig="$D/kubeconfig" --leader-elect=false --healthz-address=127.0.0.1:28091 --enable-healthz=true
+  daemon vc-scheduler --kubeconfig="$D/kubeconfig" --leader-elect=false --scheduler-conf="$D/volcano.conf" --healthz-address=127.0.0.1:28092 --listen-address=127.0.0.1:28093
+  touch "$D/operators"
+}
+
+# daemon PROGRAM ARGS...: run an operator on the node, beside its other daemons.
+daemon() {
+  KUBECONFIG=$D/kubeconfig K8S_DIR=$D node setsid --fork "$BASH" "$HERE/k8s.sh" keep "$1" "$OPERATORS/$1" "${@:2}" >/dev/null 2>&1 </dev/null 9>&-
 }
 
 # first prints the first process of the node, if it runs. It ignores a number that another program has got since.
@@ -279,7 +343,9 @@ idle() {
 verb=${1:-}; [ -n "$verb" ] || usage; shift
 case $verb in
 up | down) mkdir -p "$(dirname "$D")"; exec 9>"$D.lock"; flock 9; "$verb" ;;
-install) install ;;
+install) install; compile_operators ;;
+operators) exec 9>"$D.lock"; flock 9; operators ;;
+keep) keep "$@" ;;
 load | node) [ $# -gt 0 ] || usage; "$verb" "$@" ;;
 signal) [ $# = 2 ] || usage; signal_daemon "$@" ;;
 kubectl) kubectl_admin "$@" ;;

@@ -116,6 +116,10 @@ var fields = map[string]field{
 	"restart":      {"restart", nil, "start again after a failure: job (all processes, as the next attempt) or rank (only the one that failed)", "job", text(func(d *draft) *string { return (*string)(&d.spec.Restart) })},
 	"time-limit":   {"time-limit", nil, "end an attempt after `DURATION`, such as 12h", "none", parsed(func(d *draft) *time.Duration { return &d.spec.TimeLimit }, duration)},
 	"upload-wait":  {"upload-wait", nil, "wait at most `DURATION` for outputs after the program has ended", "10m", parsed(func(d *draft) *time.Duration { return &d.spec.UploadWait }, duration)},
+	"engine":       {"engine", nil, "run with the engine `NAME`: local, kubernetes, paddlejob or volcano", "that of the datacenter", text(func(d *draft) *string { return &d.spec.Engine })},
+	"scheduler":    {"scheduler", nil, "schedule all processes at once, by `NAME`: volcano", "", text(func(d *draft) *string { return &d.spec.Scheduler })},
+	"queue":        {"queue", nil, "wait in the queue `NAME` of the scheduler", "that of the scheduler", text(func(d *draft) *string { return &d.spec.Queue })},
+	"priority":     {"priority", nil, "have the priority class `NAME` of the scheduler", "", text(func(d *draft) *string { return &d.spec.Priority })},
 	"datacenter":   {"datacenter", nil, "run in the datacenter `DC`", "that of PACKAGE, else the current one", text(func(d *draft) *string { return &d.datacenter })},
 }
 

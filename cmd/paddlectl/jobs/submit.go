@@ -1,6 +1,7 @@
 package jobs
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -13,6 +14,7 @@ import (
 	"github.com/paddlecloud/pfs/cmd/internal/app"
 	"github.com/paddlecloud/pfs/cmd/internal/cliargs"
 	"github.com/paddlecloud/pfs/cmd/internal/cliio"
+	"github.com/paddlecloud/pfs/cmd/paddlectl/localjobs"
 	"github.com/paddlecloud/pfs/internal/job"
 	"github.com/paddlecloud/pfs/internal/job/jobfile"
 	"github.com/paddlecloud/pfs/internal/job/local"
@@ -97,7 +99,7 @@ func runSubmit(ctx context.Context, a *app.App, o *submitOptions, operands []str
 		return s.explain(err, o.file)
 	}
 	if o.json || !o.quiet {
-		a.Show(o.json, submitted{spec.Name, spec.Datacenter, s.kind, spec.Package}, "%s submitted\n", spec.Name)
+		a.Show(o.json, submitted{spec.Name, spec.Datacenter, cmp.Or(spec.Engine, s.kind), spec.Package}, "%s submitted\n", spec.Name)
 	}
 	switch {
 	case o.follow:
@@ -153,6 +155,9 @@ func (o *submitOptions) prepare(ctx context.Context, a *app.App, d *draft, opera
 	}
 	spec := d.finish()
 	spec.User, spec.Datacenter = s.user, s.dc
+	if err := s.choose(ctx, spec); err != nil {
+		return nil, nil, err
+	}
 	for i, p := range spec.Inputs {
 		spec.Inputs[i] = s.ownName(p)
 	}
@@ -178,6 +183,26 @@ func (o *submitOptions) prepare(ctx context.Context, a *app.App, d *draft, opera
 func isFile(name string) bool {
 	info, err := os.Stat(name)
 	return err == nil && info.Mode().IsRegular()
+}
+
+// choose makes the engine of spec that of the session, if spec names one.
+func (s *session) choose(ctx context.Context, spec *job.Spec) (err error) {
+	switch {
+	case spec.Engine == local.Name && s.kind != local.Name:
+		s.kind = local.Name
+		if s.engine, err = localjobs.Engine(ctx, s.App, s.alias, s.dc); err != nil {
+			return err
+		}
+	case s.kind == local.Name && spec.Engine != "" && spec.Engine != local.Name:
+		return cliargs.Usagef("--engine %q: jobs of the datacenter %q run on the machine that submits them; the administrator of the service configures other engines", spec.Engine, s.dc)
+	}
+	if s.kind == local.Name {
+		spec.Engine = ""
+		if spec.Scheduler+spec.Queue+spec.Priority != "" {
+			return cliargs.Usagef("--scheduler, --queue and --priority are for clusters: jobs on this machine start at once")
+		}
+	}
+	return nil
 }
 
 // submitted is the result of submit with --json.

@@ -1,4 +1,4 @@
-"""Linear regression by trainers and a parameter server, with the standard library only.
+"""Linear regression by trainers and a parameter server, or trainer 0 in its place, with the standard library only.
 
 $PFS_OUTPUT gets the records that this trainer read, and the model. MODE says what else happens: "fail" ends the first run of
 trainer 1 with exit code 3, and "memory" has it use too much memory. With "wait" the trainers go on until SIGTERM or SIGUSR1,
@@ -11,6 +11,7 @@ import os
 import signal
 import socket
 import sys
+import threading
 import time
 
 import recordio
@@ -19,6 +20,7 @@ ENV = os.environ
 MODE, OUTPUT, INDEX = ENV.get("MODE", ""), ENV["PFS_OUTPUT"], int(ENV["PFS_INDEX"])
 FIRST = ENV["PFS_ATTEMPT"] == "1" and ENV["PFS_RESTART"] == "0"
 TRAINERS = int(ENV["PADDLE_TRAINERS_NUM"])
+answered = threading.Event()
 
 
 def write(name, text):
@@ -28,7 +30,6 @@ def write(name, text):
 
 def serve():
     """Adds up what all trainers send in a round, and answers each with the sum."""
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
     port = int(ENV["PADDLE_CURRENT_ENDPOINT"].rsplit(":", 1)[1])
     listener = socket.create_server(("", port))
     print("serving", flush=True)
@@ -42,11 +43,15 @@ def serve():
         for f in waiting:
             f.write(json.dumps(total) + "\n")
             f.close()
+        answered.set()
 
 
 def combine(part):
     """Returns the sum of the parts of all trainers."""
-    host, port = ENV["PADDLE_PSERVERS_IP_PORT_LIST"].split(",")[0].split(":")
+    servers = ENV.get("PADDLE_PSERVERS_IP_PORT_LIST") or ENV["PADDLE_TRAINER_ENDPOINTS"]
+    host, port = servers.split(",")[0].split(":")
+    if servers == ENV["PADDLE_TRAINER_ENDPOINTS"] and INDEX == 0:
+        threading.Thread(target=serve, daemon=True).start()
     for _ in range(600):
         try:
             s = socket.create_connection((host, int(port)), 5)
@@ -57,7 +62,10 @@ def combine(part):
     f = s.makefile("rw")
     f.write(json.dumps(part) + "\n")
     f.flush()
-    return json.loads(f.readline())
+    total = json.loads(f.readline())
+    if servers == ENV["PADDLE_TRAINER_ENDPOINTS"] and INDEX == 0:
+        answered.wait()
+    return total
 
 
 def train():
@@ -97,4 +105,8 @@ def train():
     print("trained", flush=True)
 
 
-serve() if ENV["PFS_ROLE"] == "pserver" else train()
+if ENV["PFS_ROLE"] == "pserver":
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
+    serve()
+else:
+    train()

@@ -17,9 +17,11 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/runtime/serializer"
+	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/gentype"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/util/flowcontrol"
@@ -30,6 +32,7 @@ import (
 type client struct {
 	core, batch, apps rest.Interface
 	params            runtime.ParameterCodec
+	dynamic           dynamic.Interface // for the resources of operators
 }
 
 // The load that one pfsd may put on the API server, in requests a second. The default of client-go is 5.
@@ -59,6 +62,9 @@ func newClient(config *rest.Config) (*client, error) {
 		return nil, err
 	}
 	c := &client{params: runtime.NewParameterCodec(scheme)}
+	if c.dynamic, err = dynamic.NewForConfigAndClient(shared, web); err != nil {
+		return nil, err
+	}
 	for gv, to := range map[schema.GroupVersion]*rest.Interface{
 		corev1.SchemeGroupVersion: &c.core, batchv1.SchemeGroupVersion: &c.batch, appsv1.SchemeGroupVersion: &c.apps,
 	} {
@@ -189,6 +195,10 @@ func (c *client) create(ctx context.Context, ns string, o object, dry bool) (obj
 		return c.jobs(ns).Create(ctx, o, opts)
 	case *appsv1.StatefulSet:
 		return c.statefulSets(ns).Create(ctx, o, opts)
+	case *corev1.LimitRange:
+		return clientOf[corev1.LimitRange, corev1.LimitRangeList](c, "limitranges", c.core, ns).Create(ctx, o, opts)
+	case *unstructured.Unstructured:
+		return c.dynamic.Resource(resourceOf(o)).Namespace(ns).Create(ctx, o, opts)
 	}
 	panic("an object of no known type")
 }
@@ -196,7 +206,7 @@ func (c *client) create(ctx context.Context, ns string, o object, dry bool) (obj
 // get reads the object with the name and namespace of o.
 func (c *client) get(ctx context.Context, o object) (object, error) {
 	ns, name, opts := o.GetNamespace(), o.GetName(), metav1.GetOptions{}
-	switch o.(type) {
+	switch o := o.(type) {
 	case *corev1.ConfigMap:
 		return c.configMaps(ns).Get(ctx, name, opts)
 	case *corev1.Secret:
@@ -207,8 +217,18 @@ func (c *client) get(ctx context.Context, o object) (object, error) {
 		return c.jobs(ns).Get(ctx, name, opts)
 	case *appsv1.StatefulSet:
 		return c.statefulSets(ns).Get(ctx, name, opts)
+	case *unstructured.Unstructured:
+		return c.dynamic.Resource(resourceOf(o)).Namespace(ns).Get(ctx, name, opts)
 	}
 	panic("an object of no known type")
+}
+
+// delete removes a Job, or an object of an operator.
+func (c *client) delete(ctx context.Context, b *controller, opts metav1.DeleteOptions) error {
+	if b.resource.Empty() {
+		return c.jobs(b.Namespace).Delete(ctx, b.Name, opts)
+	}
+	return c.dynamic.Resource(b.resource).Namespace(b.Namespace).Delete(ctx, b.Name, opts)
 }
 
 // page is how many objects one request lists.

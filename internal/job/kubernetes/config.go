@@ -29,6 +29,7 @@ type Config struct {
 	PullTime    time.Duration       // how long an image may be impossible to pull
 	Retention   time.Duration       // after which the objects of a job that has ended are removed
 	GPUResource corev1.ResourceName // that GPUs are in the cluster
+	Operators   []string            // that users may choose as the engine, besides Kubernetes itself: PaddleJob, Volcano
 }
 
 // Mount says who mounts /pfs in a pod.
@@ -59,6 +60,15 @@ var setters = map[string]func(*Config, string) error{
 	"storage": func(c *Config, s string) (err error) {
 		c.Storage, err = resource.ParseQuantity(s)
 		return err
+	},
+	"operators": func(c *Config, s string) error {
+		c.Operators = strings.Fields(strings.ReplaceAll(s, ",", " "))
+		for _, name := range c.Operators {
+			if name != PaddleJob && name != Volcano {
+				return fmt.Errorf("%q is neither %q nor %q", name, PaddleJob, Volcano)
+			}
+		}
+		return nil
 	},
 	"quota": func(c *Config, s string) error {
 		c.Quota = corev1.ResourceList{}

@@ -1,11 +1,12 @@
 // Package kubernetes is the engine that runs jobs on a Kubernetes cluster.
 //
 // A job is a ConfigMap with its Spec and its state, and a Secret, a Service and one StatefulSet and one Job for each
-// attempt, all in a namespace of the user. So any replica of pfsd, at any time, can go on with it.
+// attempt, or one object of an operator, all in a namespace of the user. So any replica of pfsd, at any time, can go on with it.
 //
 // # Files
 //
 //	config, objects       the options, and the objects for a Spec: a pure function
+//	controllers           what makes the pods of an attempt: Kubernetes itself, or an operator
 //	client                the API server: requests, retries, error Kinds
 //	engine, submit        the engine; what a submission checks and creates
 //	compare               fields that a webhook removed

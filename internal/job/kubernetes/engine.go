@@ -84,6 +84,8 @@ type stored struct {
 	Final   bool   `json:"final,omitempty"` // another attempt would fail in the same way
 	Taken   string `json:"taken,omitempty"` // the worker whose pod the cluster took away first in the attempt TakenN, and why
 	TakenN  int    `json:"taken_attempt,omitempty"`
+	// SucceededN is the attempt whose trainers have succeeded, while its parameter servers are being ended.
+	SucceededN int `json:"succeeded_attempt,omitempty"`
 }
 
 // entry is a job of the cluster.

@@ -422,19 +422,7 @@ func TestRegistry(t *testing.T) {
 // addPod adds the pod of a trainer.
 func (s *scene) addPod(t *testing.T, index string, change func(*corev1.Pod)) {
 	t.Helper()
-	p := testPod(index, change)
-	p.Namespace = job.Namespace("alice@example.com")
-	data, err := json.Marshal(&p)
-	o := tree{}
-	if err == nil {
-		err = json.Unmarshal(data, &o)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	s.f.mu.Lock()
-	defer s.f.mu.Unlock()
-	s.f.put("/api/v1/namespaces/"+p.Namespace+"/pods/"+p.Name, o)
+	s.putPod(t, testPod(index, change))
 }
 
 // TestNoMarker ends pods in ways that only the cluster sees. Before the next attempt or the end of the job, the outputs get

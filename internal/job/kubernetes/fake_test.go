@@ -31,6 +31,8 @@ type fake struct {
 	version int
 	log     []string // changes: METHOD PATH, or DRY PATH
 
+	groups []string // of operators that are installed
+
 	refuse func(r *http.Request, dry bool) int // returns a status, or 0
 	change func(path string, o tree)           // what a webhook does to a new object
 }
@@ -60,6 +62,9 @@ func (f *fake) RoundTrip(r *http.Request) (*http.Response, error) {
 		}
 	}
 	at := r.URL.Path
+	if group := strings.Split(at+"//", "/"); group[1] == "apis" && strings.Contains(group[2], ".") && !slices.Contains(f.groups, group[2]) {
+		return f.status(w, 404, "NotFound", "the server could not find the requested resource")
+	}
 	switch r.Method {
 	case http.MethodGet:
 		if o := f.objects[at]; o != nil {
@@ -146,7 +151,7 @@ func (f *fake) put(at string, o tree) {
 }
 
 func isList(at string) bool {
-	return slices.Contains([]string{"configmaps", "secrets", "services", "pods", "events", "resourcequotas", "jobs", "statefulsets"}, path.Base(at))
+	return slices.Contains([]string{"configmaps", "secrets", "services", "pods", "events", "resourcequotas", "jobs", "statefulsets", "paddlejobs", "podgroups"}, path.Base(at))
 }
 
 // list returns the objects of a kind, of one namespace or of all.
@@ -157,7 +162,7 @@ func (f *fake) list(at, selector string) tree {
 	}
 	items := []any{}
 	for _, name := range slices.Sorted(maps.Keys(f.objects)) {
-		if path.Dir(name) != at && (strings.Contains(at, "/namespaces/") || path.Base(path.Dir(name)) != path.Base(at)) {
+		if path.Dir(name) != at && (strings.Contains(at, "/namespaces/") || path.Base(path.Dir(name)) != path.Base(at) || !strings.HasPrefix(name, path.Dir(at)+"/")) {
 			continue
 		}
 		set := labels.Set{}
@@ -170,7 +175,11 @@ func (f *fake) list(at, selector string) tree {
 			items = append(items, f.objects[name])
 		}
 	}
-	return tree{"items": items, "metadata": tree{}}
+	list := tree{"items": items, "metadata": tree{}}
+	if strings.Contains(strings.Split(at, "/")[2], ".") { // the dynamic client asks for its kind
+		list["kind"], list["apiVersion"] = "List", "v1"
+	}
+	return list
 }
 
 func (f *fake) status(w *httptest.ResponseRecorder, code int, reason, message string) (*http.Response, error) {

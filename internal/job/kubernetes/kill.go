@@ -11,7 +11,6 @@ import (
 	"github.com/paddlecloud/pfs/internal/job"
 	"github.com/paddlecloud/pfs/pfs"
 	"github.com/paddlecloud/pfs/pfs/retry"
-	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
@@ -126,7 +125,15 @@ func (e *Engine) stopAttempts(ctx context.Context, s *seen, which func(attempt i
 	opts := metav1.DeleteOptions{PropagationPolicy: ptr(metav1.DeletePropagationForeground)}
 	for _, b := range s.jobs {
 		if b.DeletionTimestamp == nil && which(attemptOf(b.ObjectMeta)) {
-			if err := e.drop(ctx, func(ctx context.Context) error { return e.c.jobs(b.Namespace).Delete(ctx, b.Name, opts) }); err != nil {
+			if err := e.drop(ctx, func(ctx context.Context) error { return e.c.delete(ctx, &b, opts) }); err != nil {
+				return err
+			}
+		}
+	}
+	for _, g := range s.groups {
+		group := controller{ObjectMeta: metaOf(&g), resource: podGroups}
+		if group.DeletionTimestamp == nil && which(attemptOf(group.ObjectMeta)) {
+			if err := e.drop(ctx, func(ctx context.Context) error { return e.c.delete(ctx, &group, opts) }); err != nil {
 				return err
 			}
 		}
@@ -193,8 +200,8 @@ func (s *seen) over(attempt int) bool {
 	})
 }
 
-// jobOf returns the Job of an attempt, or nil.
-func (s *seen) jobOf(attempt int) *batchv1.Job {
+// jobOf returns the controller of an attempt, or nil.
+func (s *seen) jobOf(attempt int) *controller {
 	for i := range s.jobs {
 		if attemptOf(s.jobs[i].ObjectMeta) == attempt {
 			return &s.jobs[i]

@@ -83,7 +83,7 @@ func (e *Engine) Logs(ctx context.Context, user, name string, opts job.LogOption
 
 // hasLog reports whether the program of a pod has started.
 func hasLog(p *corev1.Pod) bool {
-	s := statusOf(p.Status.ContainerStatuses, mainContainer)
+	s := statusOf(p, mainContainer)
 	return s.State.Running != nil || s.State.Terminated != nil || s.RestartCount > 0
 }
 

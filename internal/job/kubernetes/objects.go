@@ -66,6 +66,10 @@ func attemptName(spec *job.Spec, attempt int, role string) string {
 func endpoints(spec *job.Spec, attempt int, role string) []string {
 	var list []string
 	for i := range replicas(spec, role) {
+		if engineOf(spec) == PaddleJob { // the operator makes a service for each pod
+			list = append(list, fmt.Sprintf("%s-%s-%d:%d", operatorName(spec, attempt), paddleRoles[role], i, port))
+			continue
+		}
 		list = append(list, fmt.Sprintf("%s-%d.%s:%d", attemptName(spec, attempt, role), i, job.ObjectName(spec.Name), port))
 	}
 	return list
@@ -93,8 +97,11 @@ func meta(spec *job.Spec, name string, labels map[string]string) metav1.ObjectMe
 // namespaceOf returns the namespace of a user.
 func (c *Config) namespaceOf(user string) *corev1.Namespace {
 	level := "restricted"
-	if c.Mount == Sidecar {
+	switch {
+	case c.Mount == Sidecar:
 		level = "privileged"
+	case c.allows(PaddleJob): // its operator adds a container that says nothing of privileges
+		level = "baseline"
 	}
 	return &corev1.Namespace{
 		TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Namespace"},
@@ -114,6 +121,17 @@ func (c *Config) quotaOf(user string) *corev1.ResourceQuota {
 		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "ResourceQuota"},
 		ObjectMeta: metav1.ObjectMeta{Name: quotaName, Namespace: job.Namespace(user), Labels: map[string]string{managedBy: manager}},
 		Spec:       corev1.ResourceQuotaSpec{Hard: c.Quota},
+	}
+}
+
+// limitsOf returns the limits of containers without any, such as the one that the paddle-operator adds. A quota of limits would
+// refuse their pods.
+func limitsOf(user string) *corev1.LimitRange {
+	list := corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("100m"), corev1.ResourceMemory: resource.MustParse("64Mi"), corev1.ResourceEphemeralStorage: resource.MustParse("64Mi")}
+	return &corev1.LimitRange{
+		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "LimitRange"},
+		ObjectMeta: metav1.ObjectMeta{Name: quotaName, Namespace: job.Namespace(user), Labels: map[string]string{managedBy: manager}},
+		Spec:       corev1.LimitRangeSpec{Limits: []corev1.LimitRangeItem{{Type: corev1.LimitTypeContainer, Default: list, DefaultRequest: list}}},
 	}
 }
 
@@ -148,6 +166,15 @@ func (c *Config) common(spec *job.Spec) []object {
 // attempt returns the objects of one attempt.
 func (c *Config) attempt(spec *job.Spec, attempt int) []object {
 	var list []object
+	if gang(spec) && spec.Engine != Volcano {
+		list = append(list, c.podGroup(spec, attempt))
+	}
+	switch engineOf(spec) {
+	case PaddleJob:
+		return append(list, c.paddleJob(spec, attempt))
+	case Volcano:
+		return append(list, c.volcanoJob(spec, attempt))
+	}
 	for _, role := range slices.Backward(spec.Roles) { // parameter servers first
 		if role.Name == job.Pserver {
 			list = append(list, c.pservers(spec, role, attempt))
@@ -251,9 +278,13 @@ func (c *Config) pod(spec *job.Spec, role job.Role, attempt int) corev1.PodTempl
 		p.Spec.InitContainers = append(p.Spec.InitContainers, c.mountSidecar(spec, token))
 	}
 	upload := c.ours(uploadContainer, uploader, c.command("upload", c.serviceFlags()...), append(slices.Clone(outputs), token)...)
-	upload.RestartPolicy = ptr(corev1.ContainerRestartPolicyAlways)
 	upload.Env = append(upload.Env, env...)
-	p.Spec.InitContainers = append(p.Spec.InitContainers, upload)
+	if engineOf(spec) == PaddleJob { // its definition knows no sidecars among init containers
+		upload.Command = append(upload.Command, onceFlag)
+	} else {
+		upload.RestartPolicy = ptr(corev1.ContainerRestartPolicyAlways)
+		p.Spec.InitContainers = append(p.Spec.InitContainers, upload)
+	}
 	if len(spec.Inputs) > 0 {
 		stage := c.ours(stageContainer, stager, c.command("stage", c.serviceFlags()...), append(slices.Clone(outputs), token)...)
 		stage.Env = append(stage.Env, env...)
@@ -273,8 +304,27 @@ func (c *Config) pod(spec *job.Spec, role job.Role, attempt int) corev1.PodTempl
 		c.tool(&main, token)
 	}
 	p.Spec.Containers = []corev1.Container{main}
+	if engineOf(spec) == PaddleJob {
+		p.Spec.Containers = append(p.Spec.Containers, upload)
+		p.Spec.Subdomain = "" // that of the operator
+	}
+	if engineOf(spec) != Name && spec.TimeLimit > 0 {
+		p.Spec.ActiveDeadlineSeconds = ptr(seconds(spec.TimeLimit))
+	}
+	if gang(spec) {
+		p.Spec.SchedulerName, p.Spec.PriorityClassName = Volcano, spec.Priority
+		if spec.Engine != Volcano {
+			p.Annotations[groupNote] = operatorName(spec, attempt)
+		}
+	}
 	return p
 }
+
+// onceFlag makes the uploader an ordinary container, which ends when the outputs of one run are committed.
+const onceFlag = "--once"
+
+// groupNote is the annotation with the name of a pod's PodGroup.
+const groupNote = "scheduling.k8s.io/group-name"
 
 // tool makes main the container of a tool: our own program, which may have the token.
 func (c *Config) tool(main *corev1.Container, token corev1.VolumeMount) {
@@ -358,7 +408,10 @@ func (c *Config) rankEnv(spec *job.Spec, role string, attempt int) []corev1.EnvV
 		return corev1.EnvVar{Name: name, ValueFrom: &corev1.EnvVarSource{FieldRef: &corev1.ObjectFieldSelector{FieldPath: path}}}
 	}
 	index := from("PFS_INDEX", "metadata.labels['"+batchv1.JobCompletionIndexAnnotation+"']")
-	if role == job.Pserver {
+	switch {
+	case engineOf(spec) != Name: // the name of the pod ends with it
+		index = from("PFS_INDEX", "metadata.name")
+	case role == job.Pserver:
 		index = from("PFS_INDEX", "metadata.labels['"+appsv1.PodIndexLabel+"']")
 	}
 	env := []corev1.EnvVar{{Name: "PFS_ROLE", Value: role}, index, {Name: "PFS_ATTEMPT", Value: strconv.Itoa(attempt)}}

@@ -68,11 +68,17 @@ func TestObjects(t *testing.T) {
 	tool.Roles, tool.Image, tool.Tool, tool.Entry, tool.Env = tool.Roles[:1], "", "convert-worker", "paddlectl convert-worker", nil
 	sidecar := testConfig()
 	sidecar.Mount, sidecar.Fingerprint = Sidecar, strings.Repeat("ab", 32)
+	operators := testConfig()
+	operators.Operators = []string{PaddleJob, Volcano}
+	paddle, volcano, gang := testSpec(), testSpec(), testSpec()
+	paddle.Engine, paddle.Scheduler, paddle.Queue, paddle.Priority = PaddleJob, Volcano, "research", "high"
+	volcano.Engine, volcano.TimeLimit = Volcano, time.Hour
+	gang.Scheduler = Volcano
 	for _, c := range []struct {
 		name   string
 		config Config
 		spec   *job.Spec
-	}{{"plugin", testConfig(), testSpec()}, {"alone", testConfig(), alone}, {"sidecar-rank", sidecar, rank}, {"tool", testConfig(), tool}} {
+	}{{"paddlejob", operators, paddle}, {"volcano", operators, volcano}, {"gang", operators, gang}, {"plugin", testConfig(), testSpec()}, {"alone", testConfig(), alone}, {"sidecar-rank", sidecar, rank}, {"tool", testConfig(), tool}} {
 		t.Run(c.name, func(t *testing.T) {
 			if err := c.spec.Check(); err != nil {
 				t.Fatal(err)

@@ -136,7 +136,7 @@ func lost(w *job.Worker, p *corev1.Pod) string {
 	if p == nil {
 		return cmp.Or(w.Reason, "its pod is gone")
 	}
-	main, upload := statusOf(p.Status.ContainerStatuses, mainContainer), statusOf(p.Status.InitContainerStatuses, uploadContainer)
+	main, upload := statusOf(p, mainContainer), statusOf(p, uploadContainer)
 	if main.State.Terminated == nil || main.State.Terminated.ExitCode != 0 {
 		return failure(p, &main)
 	}
@@ -190,8 +190,8 @@ func memoryLimit(p *corev1.Pod) string {
 
 // lostSidecar reports that a webhook made an ordinary container of the uploader, in which the pod would wait for ever.
 func lostSidecar(p *corev1.Pod) string {
-	for _, c := range p.Spec.InitContainers {
-		if c.Name == uploadContainer && c.RestartPolicy != nil && *c.RestartPolicy == corev1.ContainerRestartPolicyAlways {
+	for _, c := range slices.Concat(p.Spec.InitContainers, p.Spec.Containers) {
+		if c.Name == uploadContainer && (c.RestartPolicy != nil && *c.RestartPolicy == corev1.ContainerRestartPolicyAlways || slices.Contains(c.Command, onceFlag)) {
 			return ""
 		}
 	}

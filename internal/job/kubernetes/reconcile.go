@@ -12,7 +12,6 @@ import (
 	"github.com/paddlecloud/pfs/internal/job"
 	"github.com/paddlecloud/pfs/pfs"
 	"github.com/paddlecloud/pfs/pfs/retry"
-	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
@@ -120,16 +119,26 @@ func (e *Engine) step(ctx context.Context, j *entry, s *seen, written map[key]st
 	}
 	b := s.jobOf(j.Attempt)
 	switch failed, final := e.failed(j, s, b); {
+	case j.SucceededN == j.Attempt || failed == "" && complete(j, s, b):
+		return e.succeed(ctx, j, s)
 	case failed != "":
 		return e.fail(ctx, j, s, failed, final)
-	case b != nil && isTrue(b, batchv1.JobComplete):
-		return e.succeed(ctx, j, s)
 	}
 	return nil
 }
 
-func isTrue(b *batchv1.Job, kind batchv1.JobConditionType) bool {
-	return slices.ContainsFunc(b.Status.Conditions, func(c batchv1.JobCondition) bool { return c.Type == kind && c.Status == corev1.ConditionTrue })
+// complete reports whether all trainers of the present attempt have succeeded. The paddle-operator waits for parameter
+// servers, too.
+func complete(j *entry, s *seen, b *controller) bool {
+	if b.complete || b.resource != paddleJobs {
+		return b.complete
+	}
+	for i := range replicas(&j.Spec, job.Trainer) {
+		if p := podOf(s.pods, job.Trainer, j.Attempt, i); p == nil || p.Status.Phase != corev1.PodSucceeded {
+			return false
+		}
+	}
+	return true
 }
 
 func attemptOf(o metav1.ObjectMeta) int {
@@ -138,13 +147,13 @@ func attemptOf(o metav1.ObjectMeta) int {
 }
 
 // failed explains why the present attempt failed, or returns "". It is final if another attempt would fail in the same way.
-func (e *Engine) failed(j *entry, s *seen, b *batchv1.Job) (reason string, final bool) {
+func (e *Engine) failed(j *entry, s *seen, b *controller) (reason string, final bool) {
 	switch {
 	case j.FailedN == j.Attempt:
 		return j.Failed, j.Final
 	case b == nil:
 		return "somebody removed its Job from the cluster", false
-	case isTrue(b, batchv1.JobComplete):
+	case b.complete:
 		return "", false
 	}
 	list := workers(j, s)
@@ -164,13 +173,13 @@ func (e *Engine) failed(j *entry, s *seen, b *batchv1.Job) (reason string, final
 }
 
 // trouble explains why the workers of the present attempt failed, or returns "".
-func trouble(j *entry, s *seen, b *batchv1.Job, list []job.Worker) string {
+func trouble(j *entry, s *seen, b *controller, list []job.Worker) string {
 	taken := ""
 	if j.Spec.Restart == job.RestartJob && j.TakenN == j.Attempt {
 		taken = j.Taken
 	}
-	if text := jobFailure(b); text != "" {
-		return cmp.Or(taken, firstFailure(list), text)
+	if b.failure != "" {
+		return cmp.Or(taken, firstFailure(list, b), b.failure)
 	}
 	if j.Spec.Restart == job.RestartJob {
 		// A StatefulSet replaces the pod of a parameter server, but what that knew is lost.
@@ -185,7 +194,7 @@ func trouble(j *entry, s *seen, b *batchv1.Job, list []job.Worker) string {
 			if p == nil {
 				continue
 			}
-			main := statusOf(p.Status.ContainerStatuses, mainContainer)
+			main := statusOf(p, mainContainer)
 			if main.LastTerminationState.Terminated != nil && main.State.Terminated == nil {
 				main.State.Terminated = main.LastTerminationState.Terminated
 			}
@@ -241,12 +250,12 @@ func (e *Engine) noteTaken(ctx context.Context, p *corev1.Pod) error {
 	return gone(err)
 }
 
-// firstFailure explains the failure of the trainer that ended first, or returns "".
-func firstFailure(list []job.Worker) (text string) {
+// firstFailure explains the failure of the worker of b that ended first, or returns "".
+func firstFailure(list []job.Worker, b *controller) (text string) {
 	var first time.Time
 	for _, w := range list {
 		failed := w.State == job.Failed || w.ExitCode != nil && *w.ExitCode != 0
-		if failed && w.Role == job.Trainer && w.Reason != "" && (text == "" || w.Ended.Before(first)) {
+		if failed && (w.Role == job.Trainer || !b.resource.Empty()) && w.Reason != "" && (text == "" || w.Ended.Before(first)) {
 			text, first = w.Name+": "+strings.TrimSuffix(w.Reason, "; upload pending"), w.Ended
 		}
 	}
@@ -265,9 +274,10 @@ func (e *Engine) fail(ctx context.Context, j *entry, s *seen, reason string, fin
 		}
 	}
 	left := j.Spec.Restart == job.RestartJob && j.Attempt < j.Spec.MaxAttempts && !j.Final
-	// A failed Job keeps its pods, and so their logs. What has not failed must be removed.
+	// A failed Job keeps its pods, and so their logs. What has not failed must be removed. The paddle-operator lets the other
+	// pods of a failed PaddleJob run.
 	b := s.jobOf(j.Attempt)
-	if b != nil && jobFailure(b) == "" {
+	if b != nil && (b.failure == "" || b.resource == paddleJobs) {
 		if err := e.stopAttempts(ctx, s, func(n int) bool { return n == j.Attempt }); err != nil {
 			return err
 		}
@@ -300,7 +310,7 @@ func (e *Engine) begin(ctx context.Context, j *entry, s *seen) error {
 	if err := e.stopAttempts(ctx, s, before); err != nil {
 		return err
 	}
-	if slices.ContainsFunc(s.jobs, func(b batchv1.Job) bool { return before(attemptOf(b.ObjectMeta)) }) ||
+	if slices.ContainsFunc(s.jobs, func(b controller) bool { return before(attemptOf(b.ObjectMeta)) }) ||
 		slices.ContainsFunc(s.pods, func(p corev1.Pod) bool { return before(attemptOf(p.ObjectMeta)) }) || len(s.sets) > 0 && before(attemptOf(s.sets[0].ObjectMeta)) {
 		return nil
 	}
@@ -313,6 +323,9 @@ func (e *Engine) begin(ctx context.Context, j *entry, s *seen) error {
 
 // succeed ends a job whose trainers have all succeeded: it ends the parameter servers and commits the outputs.
 func (e *Engine) succeed(ctx context.Context, j *entry, s *seen) error {
+	if b := s.jobOf(j.Attempt); b != nil && b.resource == paddleJobs && !s.over(j.Attempt) {
+		return e.endServers(ctx, j, s)
+	}
 	noJobs := *s
 	noJobs.jobs = nil
 	if err := e.stopAttempts(ctx, &noJobs, func(int) bool { return true }); err != nil {
@@ -342,9 +355,23 @@ func (e *Engine) succeed(ctx context.Context, j *entry, s *seen) error {
 	return err
 }
 
+// endServers removes a PaddleJob whose trainers have succeeded and whose parameter servers do not end by themselves.
+func (e *Engine) endServers(ctx context.Context, j *entry, s *seen) error {
+	if j.SucceededN != j.Attempt {
+		r := judge(j, s)
+		if slices.ContainsFunc(r.Workers, func(w job.Worker) bool { return w.Role == job.Trainer && time.Since(w.Ended) < stopTime }) {
+			return nil
+		}
+		if _, err := e.change(ctx, j, func(j *entry) { j.SucceededN, j.Workers, j.Started = j.Attempt, r.Workers, r.Started }); err != nil {
+			return err
+		}
+	}
+	return e.stopAttempts(ctx, s, func(int) bool { return true })
+}
+
 // killed completes a kill whose caller has gone.
 func (e *Engine) killed(ctx context.Context, j *entry, s *seen) error {
-	if len(s.jobs)+len(s.sets)+len(s.pods) > 0 {
+	if len(s.jobs)+len(s.sets)+len(s.pods)+len(s.groups) > 0 {
 		return e.stopAttempts(ctx, s, func(int) bool { return true })
 	}
 	if err := e.removeShared(ctx, j.ns(), j.name()); err != nil {

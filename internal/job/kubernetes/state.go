@@ -15,6 +15,7 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
 // key names a job in the cluster.
@@ -22,10 +23,11 @@ type key struct{ ns, name string }
 
 // seen has the objects of a job in the cluster.
 type seen struct {
-	jobs  []batchv1.Job
-	sets  []appsv1.StatefulSet
-	pods  []corev1.Pod
-	notes []corev1.Event // warnings, read only where something is pending
+	jobs   []controller
+	sets   []appsv1.StatefulSet
+	pods   []corev1.Pod
+	groups []unstructured.Unstructured // PodGroups of Volcano
+	notes  []corev1.Event              // warnings, read only where something is pending
 }
 
 // look reads the objects of all jobs that the selector selects. The number of requests does not grow with
@@ -46,7 +48,7 @@ func (e *Engine) look(ctx context.Context, ns, selector string) (map[key]*seen, 
 	}
 	for _, j := range jobs {
 		s := of(j.ObjectMeta)
-		s.jobs = append(s.jobs, j)
+		s.jobs = append(s.jobs, jobController(j))
 	}
 	sets, err := all(ctx, opts, e.c.statefulSets(ns).List, func(l *appsv1.StatefulSetList) []appsv1.StatefulSet { return l.Items })
 	if err != nil {
@@ -63,6 +65,20 @@ func (e *Engine) look(ctx context.Context, ns, selector string) (map[key]*seen, 
 	for _, p := range pods {
 		s := of(p.ObjectMeta)
 		s.pods = append(s.pods, p)
+	}
+	for _, r := range e.Config.operatorResources() {
+		list, err := all(ctx, opts, e.c.dynamic.Resource(r).Namespace(ns).List, func(l *unstructured.UnstructuredList) []unstructured.Unstructured { return l.Items })
+		if gone(err) != nil {
+			return nil, err
+		}
+		for i := range list {
+			s := of(metaOf(&list[i]))
+			if r == podGroups {
+				s.groups = append(s.groups, list[i])
+			} else {
+				s.jobs = append(s.jobs, operatorController(r, &list[i]))
+			}
+		}
 	}
 	return found, nil
 }
@@ -121,7 +137,7 @@ func isOf(name, of string) bool {
 // judge makes the record of a job from its objects.
 func judge(j *entry, s *seen) *job.Record {
 	r := j.Record
-	r.Engine = "kubernetes"
+	r.Engine = engineOf(&j.Spec)
 	if r.State.Ended() {
 		return &r
 	}
@@ -151,7 +167,7 @@ func judge(j *entry, s *seen) *job.Record {
 		r.State = job.Running
 	}
 	if r.State == job.Pending || r.State == job.Running && r.Reason == "" {
-		r.Reason = pending(r.Workers, s)
+		r.Reason = pending(j, r.Workers, s)
 	}
 	if r.Reason == "" && r.State == job.Running && j.FailedN > 0 {
 		r.Reason = fmt.Sprintf("attempt %d of %d: the one before failed: %s", r.Attempt, j.Spec.MaxAttempts, j.Failed)
@@ -160,7 +176,7 @@ func judge(j *entry, s *seen) *job.Record {
 }
 
 // pending explains what the first rank that has not started waits for.
-func pending(list []job.Worker, s *seen) string {
+func pending(j *entry, list []job.Worker, s *seen) string {
 	waiting, first := 0, ""
 	for _, w := range list {
 		if w.State == job.Pending {
@@ -170,13 +186,14 @@ func pending(list []job.Worker, s *seen) string {
 			}
 		}
 	}
-	switch {
-	case waiting == 0:
+	if waiting == 0 {
 		return ""
-	case first == "":
-		if first = noteReason(s.notes); first == "" {
-			first = "its pods are being made"
-		}
+	}
+	if group := s.groupReason(operatorName(&j.Spec, j.Attempt)); group != "" {
+		first = group
+	}
+	if first == "" {
+		first = cmp.Or(noteReason(s.notes), "its pods are being made")
 	}
 	if waiting < len(list) {
 		return fmt.Sprintf("%d of %d processes wait for peers; %s", len(list)-waiting, len(list), first)
@@ -213,9 +230,9 @@ func podOf(pods []corev1.Pod, role string, attempt, index int) (found *corev1.Po
 	return found
 }
 
-// indexOf returns the index of the rank of a pod.
+// indexOf returns the index of the rank of a pod. The names of pods that operators make end with it.
 func indexOf(p *corev1.Pod) int {
-	n, err := strconv.Atoi(cmp.Or(p.Labels[batchv1.JobCompletionIndexAnnotation], p.Labels[appsv1.PodIndexLabel]))
+	n, err := strconv.Atoi(cmp.Or(p.Labels[batchv1.JobCompletionIndexAnnotation], p.Labels[appsv1.PodIndexLabel], p.Name[strings.LastIndexByte(p.Name, '-')+1:]))
 	if err != nil {
 		return -1
 	}
@@ -224,7 +241,7 @@ func indexOf(p *corev1.Pod) int {
 
 // describe fills in the state of a worker from its pod.
 func describe(w *job.Worker, p *corev1.Pod, notes []corev1.Event) {
-	main, upload := statusOf(p.Status.ContainerStatuses, mainContainer), statusOf(p.Status.InitContainerStatuses, uploadContainer)
+	main, upload := statusOf(p, mainContainer), statusOf(p, uploadContainer)
 	w.Restarts = int(main.RestartCount)
 	for _, name := range []string{batchv1.JobIndexFailureCountAnnotation, batchv1.JobIndexIgnoredFailureCountAnnotation} {
 		n, _ := strconv.Atoi(p.Annotations[name])
@@ -257,8 +274,9 @@ func describe(w *job.Worker, p *corev1.Pod, notes []corev1.Event) {
 	}
 }
 
-func statusOf(list []corev1.ContainerStatus, name string) corev1.ContainerStatus {
-	for _, s := range list {
+// statusOf returns the status of a container of a pod.
+func statusOf(p *corev1.Pod, name string) corev1.ContainerStatus {
+	for _, s := range slices.Concat(p.Status.ContainerStatuses, p.Status.InitContainerStatuses) {
 		if s.Name == name {
 			return s
 		}

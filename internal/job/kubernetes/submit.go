@@ -11,8 +11,6 @@ import (
 
 	"github.com/paddlecloud/pfs/internal/job"
 	"github.com/paddlecloud/pfs/pfs"
-	appsv1 "k8s.io/api/apps/v1"
-	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
@@ -49,6 +47,9 @@ func (c *Config) objects(spec *job.Spec, attempt int) []object {
 // firstObjects are the objects that the first job of a user needs.
 func (e *Engine) firstObjects(user string) []object {
 	list := []object{e.Config.namespaceOf(user)}
+	if e.Config.allows(PaddleJob) {
+		list = append(list, limitsOf(user))
+	}
 	if len(e.Config.Quota) > 0 {
 		list = append(list, e.Config.quotaOf(user))
 	}
@@ -95,6 +96,9 @@ func (e *Engine) check(ctx context.Context, spec *job.Spec) error {
 	most := 0
 	for _, r := range spec.Roles {
 		most = max(most, len(strings.Join(endpoints(spec, 1, r.Name), ",")))
+	}
+	if err := e.Config.checkEngine(spec); err != nil {
+		return err
 	}
 	switch {
 	case spec.Image == "" && spec.Tool == "":
@@ -228,6 +232,9 @@ func (e *Engine) checkCluster(ctx context.Context, spec *job.Spec) error {
 			return err
 		}
 	}
+	if err := e.checkOperator(ctx, spec); err != nil {
+		return err
+	}
 	return e.checkQuota(ctx, spec)
 }
 
@@ -238,29 +245,17 @@ func (e *Engine) rehearse(ctx context.Context, spec *job.Spec) error {
 		if err := e.accepted(ctx, ns, o, true); err != nil && !errors.Is(err, pfs.Exist) {
 			return err
 		}
-		if p := podIn(o); p != nil {
-			if err := e.accepted(ctx, ns, p, true); err != nil {
-				return err
-			}
+	}
+	for _, r := range spec.Roles {
+		p := &corev1.Pod{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Pod"}}
+		template := e.Config.pod(spec, r, 1)
+		p.ObjectMeta, p.Spec = template.ObjectMeta, template.Spec
+		p.Namespace, p.GenerateName = ns, attemptName(spec, 1, r.Name)+"-"
+		if err := e.accepted(ctx, ns, p, true); err != nil {
+			return err
 		}
 	}
 	return nil
-}
-
-// podIn returns a pod as o would make it, or nil.
-func podIn(o object) *corev1.Pod {
-	var template corev1.PodTemplateSpec
-	switch o := o.(type) {
-	case *batchv1.Job:
-		template = o.Spec.Template
-	case *appsv1.StatefulSet:
-		template = o.Spec.Template
-	default:
-		return nil
-	}
-	p := &corev1.Pod{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Pod"}, ObjectMeta: *template.ObjectMeta.DeepCopy(), Spec: template.Spec}
-	p.Namespace, p.GenerateName = o.GetNamespace(), o.GetName()+"-"
-	return p
 }
 
 // accepted creates an object and compares the stored object with it.
