@@ -257,9 +257,9 @@ func (j *jobs) explainAll(t *testing.T) {
 
 // testJobs runs jobs of two trainers and a parameter server.
 func testJobs(t *testing.T, p pods) {
-	p.startOperators(t)
+	p.startPaddleOperator(t)
 	j := newJobs(t, p, place{
-		name: "local", store: "file://" + filepath.Join(p.s.data, "store"), mount: "plugin", quota: "pods=6, requests.cpu=4, limits.memory=8Gi", life: "1h", operators: "paddlejob volcano",
+		name: "local", store: "file://" + filepath.Join(p.s.data, "store"), mount: "plugin", quota: "pods=6, requests.cpu=4, limits.memory=8Gi", life: "1h", operators: "paddlejob",
 	})
 	t.Run("Retried", j.retried)
 	t.Run("Killed", j.killed)

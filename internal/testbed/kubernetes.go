@@ -31,11 +31,11 @@ func Kubernetes(t testing.TB) KubernetesCluster {
 	return c
 }
 
-// Operators starts the paddle-operator and Volcano. The pods of PaddleJobs run the image docker.io/testbed/busybox:1, which needs sh, seq,
-// sleep and nslookup.
-func (c KubernetesCluster) Operators(t testing.TB) {
+// Operator starts the "paddle-operator" or "volcano". The pods of PaddleJobs run the image docker.io/testbed/busybox:1, which needs sh,
+// seq, sleep and nslookup.
+func (c KubernetesCluster) Operator(t testing.TB, name string) {
 	t.Helper()
-	c.run(t, "operators")
+	c.run(t, "operator", name)
 }
 
 // Load imports docker archives into the node.

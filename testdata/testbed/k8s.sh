@@ -6,7 +6,7 @@
 #   k8s.sh install               install missing packages (as root on Debian), and compile
 #   k8s.sh up                    install what is missing, start the cluster if it does not run, print addresses
 #   k8s.sh down                  stop everything and remove its data
-#   k8s.sh operators             compile and start the paddle-operator and Volcano, if they do not run
+#   k8s.sh operator NAME         compile and start the paddle-operator or volcano, if it does not run
 #   k8s.sh load IMAGE.tar...     import docker archives; there is no registry, so pods need imagePullPolicy Never
 #   k8s.sh kubectl ARGS...       kubectl as the administrator of the cluster
 #   k8s.sh node COMMAND...       run a command on the node: it sees the node's mounts, processes and network
@@ -81,66 +81,73 @@ compile() {
   rmdir "$new"
 }
 
-# The operators, by program: MODULE VERSION PACKAGE. The checksum database does not know the paddle-operator.
+# The programs of the operators: OPERATOR PROGRAM MODULE VERSION PACKAGE. The checksum database does not know the paddle-operator.
 readonly operator_sum=h1:s00/ugf95Hq0UjDhGgbBYRbSYRXAw3eFUxEvFJ2o0xo=
 operator_programs() {
   cat <<'PROGRAMS'
-paddle-operator github.com/paddleflow/paddle-operator v0.3.5 .
-vc-controller-manager volcano.sh/volcano v1.10.0 ./cmd/controller-manager
-vc-scheduler volcano.sh/volcano v1.10.0 ./cmd/scheduler
+paddle-operator paddle-operator github.com/paddleflow/paddle-operator v0.3.5 .
+volcano vc-controller-manager volcano.sh/volcano v1.10.0 ./cmd/controller-manager
+volcano vc-scheduler volcano.sh/volcano v1.10.0 ./cmd/scheduler
 PROGRAMS
 }
 
-# compile_operators makes each program inside a copy of its module, whose replace directives then hold, and keeps the definitions
+# compile_operator NAME makes the programs inside a copy of their module, whose replace directives then hold, and keeps the definitions
 # of its resources.
-compile_operators() {
-  local program module version package info source
-  mkdir -p "$CACHE"
-  exec 8>"$CACHE/k8s.lock"; flock 8
-  rm -rf "$OPERATORS.new"
-  while read -r program module version package; do
-    [ ! -x "$OPERATORS/$program" ] || continue
-    echo "compiling $program into $OPERATORS; this takes a minute or two" >&2
-    info=$(cd / && GOFLAGS=-mod=mod GONOSUMDB=github.com/paddleflow/paddle-operator go mod download -json "$module@$version") || cannot "$module cannot be downloaded"
-    [[ $module != *paddle-operator || $info == *"\"Sum\": \"$operator_sum\""* ]] || cannot "$module $version has another checksum"
-    source=$OPERATORS.new/${module##*/}
+compile_operator() {
+  local operator program module version package info new=$OPERATORS/$1.new source=$OPERATORS/$1.new/source
+  mkdir -p "$OPERATORS"
+  exec 8>"$OPERATORS/$1.lock"; flock 8
+  [ ! -d "$OPERATORS/$1" ] || return 0
+  echo "compiling $1 into $OPERATORS; this takes minutes" >&2
+  rm -rf "$new"; mkdir -p "$new/crds"
+  while read -r operator program module version package; do
+    [ "$operator" = "$1" ] || continue
     if [ ! -e "$source" ]; then
-      mkdir -p "$OPERATORS/crds" "$OPERATORS.new"
+      info=$(cd / && GOFLAGS=-mod=mod GONOSUMDB=github.com/paddleflow/paddle-operator go mod download -json "$module@$version") || cannot "$module cannot be downloaded"
+      [ "$1" != paddle-operator ] || [[ $info == *"\"Sum\": \"$operator_sum\""* ]] || cannot "$module $version has another checksum"
       cp -r "$(sed -n 's/.*"Dir": "\(.*\)".*/\1/p' <<<"$info")" "$source"
       chmod -R u+w "$source"
-      case $module in
-      volcano*) cp "$source"/config/crd/{volcano,jobflow}/bases/*.yaml "$OPERATORS/crds" ;;
-      *) cp "$source/deploy/v1/crd.yaml" "$OPERATORS/crds/paddlejobs.yaml" ;;
-      esac
     fi
-    (cd "$source" && GOFLAGS='' CGO_ENABLED=0 go build -trimpath -ldflags '-s -w' -o "$OPERATORS/$program" "$package") >&2 || cannot "$program could not be compiled"
+    (cd "$source" && GOFLAGS='' CGO_ENABLED=0 go build -trimpath -ldflags '-s -w' -o "$new/$program" "$package") >&2 || cannot "$program could not be compiled"
   done < <(operator_programs)
-  rm -rf "$OPERATORS.new"
+  case $1 in
+  volcano) cp "$source"/config/crd/{volcano,jobflow}/bases/*.yaml "$new/crds" ;;
+  paddle-operator) cp "$source/deploy/v1/crd.yaml" "$new/crds" ;;
+  *) usage ;;
+  esac
+  rm -rf "$source"
+  mv "$new" "$OPERATORS/$1"
   exec 8>&-
 }
 
-# operators starts the operators on a running node. INIT_IMAGE is the image with nslookup for the pods of PaddleJobs.
-operators() {
-  compile_operators
-  [ ! -e "$D/operators" ] || return 0
-  kubectl_admin apply --server-side -f "$OPERATORS/crds" >/dev/null
+# operator NAME starts an operator on a running node.
+operator() {
+  compile_operator "$1"
+  [ ! -e "$D/$1" ] || return 0
+  kubectl_admin apply --server-side -f "$OPERATORS/$1/crds" >/dev/null
   kubectl_admin wait --for=condition=Established crd --all --timeout=30s >/dev/null
-  kubectl_admin create namespace volcano-system >/dev/null
-  cat >"$D/volcano.conf" <<'V'
+  case $1 in
+  paddle-operator)
+    daemon paddle-operator/paddle-operator --metrics-bind-address 127.0.0.1:28080 --health-probe-bind-address 127.0.0.1:28081 --initImage docker.io/testbed/busybox:1
+    ;;
+  volcano)
+    kubectl_admin create namespace volcano-system >/dev/null
+    cat >"$D/volcano.conf" <<'V'
 actions: "enqueue, allocate, backfill"
 tiers:
 - plugins: [{name: priority}, {name: gang, enablePreemptable: false}, {name: conformance}]
 - plugins: [{name: overcommit}, {name: drf, enablePreemptable: false}, {name: predicates}, {name: proportion}, {name: nodeorder}, {name: binpack}]
 V
-  daemon paddle-operator --metrics-bind-address 127.0.0.1:28080 --health-probe-bind-address 127.0.0.1:28081 --initImage "${INIT_IMAGE:-docker.io/testbed/busybox:1}"
-  daemon vc-controller-manager --kubeconfig="$D/kubeconfig" --leader-elect=false --healthz-address=127.0.0.1:28091 --enable-healthz=true
-  daemon vc-scheduler --kubeconfig="$D/kubeconfig" --leader-elect=false --scheduler-conf="$D/volcano.conf" --healthz-address=127.0.0.1:28092 --listen-address=127.0.0.1:28093
-  touch "$D/operators"
+    daemon volcano/vc-controller-manager --kubeconfig="$D/kubeconfig" --leader-elect=false --healthz-address=127.0.0.1:28091 --enable-healthz=true
+    daemon volcano/vc-scheduler --kubeconfig="$D/kubeconfig" --leader-elect=false --scheduler-conf="$D/volcano.conf" --healthz-address=127.0.0.1:28092 --listen-address=127.0.0.1:28093
+    ;;
+  esac
+  touch "$D/$1"
 }
 
 # daemon PROGRAM ARGS...: run an operator on the node, beside its other daemons.
 daemon() {
-  KUBECONFIG=$D/kubeconfig K8S_DIR=$D node setsid --fork "$BASH" "$HERE/k8s.sh" keep "$1" "$OPERATORS/$1" "${@:2}" >/dev/null 2>&1 </dev/null 9>&-
+  KUBECONFIG=$D/kubeconfig K8S_DIR=$D node setsid --fork "$BASH" "$HERE/k8s.sh" keep "${1##*/}" "$OPERATORS/$1" "${@:2}" >/dev/null 2>&1 </dev/null 9>&-
 }
 
 # first prints the first process of the node, if it runs. It ignores a number that another program has got since.
@@ -343,8 +350,8 @@ idle() {
 verb=${1:-}; [ -n "$verb" ] || usage; shift
 case $verb in
 up | down) mkdir -p "$(dirname "$D")"; exec 9>"$D.lock"; flock 9; "$verb" ;;
-install) install; compile_operators ;;
-operators) exec 9>"$D.lock"; flock 9; operators ;;
+install) install; compile_operator paddle-operator ;;
+operator) [ $# = 1 ] || usage; exec 9>"$D.lock"; flock 9; operator "$1" ;;
 keep) keep "$@" ;;
 load | node) [ $# -gt 0 ] || usage; "$verb" "$@" ;;
 signal) [ $# = 2 ] || usage; signal_daemon "$@" ;;
