@@ -125,7 +125,7 @@ operator() {
   compile_operator "$1"
   [ ! -e "$D/$1" ] || return 0
   kubectl_admin apply --server-side -f "$OPERATORS/$1/crds" >/dev/null
-  kubectl_admin wait --for=condition=Established crd --all --timeout=30s >/dev/null
+  await 30 "the resources of $1" kubectl_admin wait --for=condition=Established crd --all --timeout=10s # it fails while one has no status
   case $1 in
   paddle-operator)
     daemon paddle-operator/paddle-operator --metrics-bind-address 127.0.0.1:28080 --health-probe-bind-address 127.0.0.1:28081 --initImage docker.io/testbed/busybox:1
