@@ -228,6 +228,9 @@ func (c *client) delete(ctx context.Context, b *controller, opts metav1.DeleteOp
 	if b.resource.Empty() {
 		return c.jobs(b.Namespace).Delete(ctx, b.Name, opts)
 	}
+	if b.resource == paddleJobs {
+		opts.PropagationPolicy = ptr(metav1.DeletePropagationBackground) // as long as it exists, its operator makes its pods again
+	}
 	return c.dynamic.Resource(b.resource).Namespace(b.Namespace).Delete(ctx, b.Name, opts)
 }
 
