@@ -97,7 +97,7 @@ compile_operator() {
   local operator program module version package info new=$OPERATORS/$1.new source=$OPERATORS/$1.new/source
   mkdir -p "$OPERATORS"
   exec 8>"$OPERATORS/$1.lock"; flock 8
-  [ ! -d "$OPERATORS/$1" ] || return 0
+  [ ! -d "$OPERATORS/$1" ] || { exec 8>&-; return; }
   echo "compiling $1 into $OPERATORS; this takes minutes" >&2
   rm -rf "$new"; mkdir -p "$new/crds"
   while read -r operator program module version package; do
@@ -147,7 +147,7 @@ V
 
 # daemon PROGRAM ARGS...: run an operator on the node, beside its other daemons.
 daemon() {
-  KUBECONFIG=$D/kubeconfig K8S_DIR=$D node setsid --fork "$BASH" "$HERE/k8s.sh" keep "${1##*/}" "$OPERATORS/$1" "${@:2}" >/dev/null 2>&1 </dev/null 9>&-
+  KUBECONFIG=$D/kubeconfig K8S_DIR=$D node setsid --fork "$BASH" "$HERE/k8s.sh" keep "${1##*/}" "$OPERATORS/$1" "${@:2}" >/dev/null 2>&1 </dev/null 8>&- 9>&-
 }
 
 # first prints the first process of the node, if it runs. It ignores a number that another program has got since.
