@@ -44,7 +44,6 @@ type tab struct {
 	t        *testing.T
 	session  string
 	site     *site
-	delay    time.Duration // of slow requests
 	mu       sync.Mutex
 	problems []string // what the browser has refused, and uncaught errors
 }
@@ -212,12 +211,6 @@ func (p *tab) event(method string, params json.RawMessage) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	switch method {
-	case "Fetch.requestPaused":
-		var paused struct{ RequestID string }
-		_ = json.Unmarshal(params, &paused)
-		time.AfterFunc(p.delay, func() {
-			_ = p.ask(p.session, "Fetch.continueRequest", map[string]any{"requestId": paused.RequestID}, nil)
-		})
 	case "Page.javascriptDialogOpening":
 		if strings.Contains(string(params), `"beforeunload"`) { // the test leaves the page on purpose
 			go func() { _ = p.ask(p.session, "Page.handleJavaScriptDialog", map[string]any{"accept": true}, nil) }()
@@ -231,13 +224,6 @@ func (p *tab) event(method string, params json.RawMessage) {
 			p.problems = append(p.problems, string(params))
 		}
 	}
-}
-
-// slow delays the requests for addresses of a pattern.
-func (p *tab) slow(pattern string, delay time.Duration) {
-	p.t.Helper()
-	p.delay = delay
-	p.must("Fetch.enable", map[string]any{"patterns": []any{map[string]any{"urlPattern": pattern}}}, nil)
 }
 
 func (p *tab) must(method string, params, result any) {
