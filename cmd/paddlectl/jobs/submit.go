@@ -199,7 +199,8 @@ func (s *session) choose(ctx context.Context, spec *job.Spec) (err error) {
 	if s.kind == local.Name {
 		spec.Engine = ""
 		if spec.Scheduler+spec.Queue+spec.Priority != "" {
-			return cliargs.Usagef("--scheduler, --queue and --priority are for clusters: jobs on this machine start at once")
+			s.Message("jobs on this machine start at once: the scheduler, the queue and the priority are not used")
+			spec.Scheduler, spec.Queue, spec.Priority = "", "", ""
 		}
 	}
 	return nil

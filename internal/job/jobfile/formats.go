@@ -188,6 +188,7 @@ var enums = map[reflect.Type][]string{
 	reflect.TypeFor[volcanoEvent]():    {"*", "PodPending", "PodRunning", "PodFailed", "PodEvicted", "JobUnknown", "Unknown", "TaskCompleted", "TaskFailed", "OutOfSync", "CommandIssued", "JobUpdated"},
 	reflect.TypeFor[volcanoAction]():   {"AbortJob", "RestartJob", "RestartTask", "RestartPod", "RestartPartition", "TerminateJob", "CompleteJob", "ResumeJob", "SyncJob", "EnqueueJob"},
 	reflect.TypeFor[restart]():         {"job", "rank"},
+	reflect.TypeFor[ownScheduler]():    {"volcano"},
 	reflect.TypeFor[prerequisite]():    {"dockerimage", "script", "data", "output"},
 	reflect.TypeFor[failurePolicy]():   {"ignore", "fail"},
 	reflect.TypeFor[priority]():        {"crit", "prod", "test", "oppo"},

@@ -11,6 +11,7 @@ import (
 
 func (j *Job) fromOwn(o *ownJob) {
 	j.Name, j.Package, j.Topology, j.Registry, j.Datacenter = take(&o.Name), take(&o.Package), take(&o.Topology), take(&o.Registry), take(&o.Datacenter)
+	j.Engine, j.Scheduler, j.Queue, j.Priority = take(&o.Engine), take(&o.Scheduler), take(&o.Queue), take(&o.Priority)
 	j.Passes, j.MaxAttempts, j.Restart = take(&o.Passes), take(&o.MaxAttempts), take(&o.Restart)
 	j.Inputs, j.Outputs, j.TimeLimit, j.UploadWait = take(&o.Inputs), take(&o.Outputs), take(&o.TimeLimit), take(&o.UploadWait)
 	for field, source := range map[string]string{"maxAttempts": "max-attempts", "timeLimit": "time-limit", "uploadWait": "upload-wait"} {
@@ -95,7 +96,8 @@ func (o *ownJob) settings(place func(key string) string) (list []Setting) {
 		}
 	}
 	for key, text := range map[string]string{"name": o.Name, "package": o.Package, "entry": o.Entry, "topology": o.Topology, "image": o.Image, "registry": o.Registry,
-		"restart": string(o.Restart), "time-limit": o.TimeLimit, "upload-wait": o.UploadWait, "datacenter": o.Datacenter} {
+		"restart": string(o.Restart), "time-limit": o.TimeLimit, "upload-wait": o.UploadWait, "datacenter": o.Datacenter,
+		"engine": o.Engine, "scheduler": string(o.Scheduler), "queue": o.Queue, "priority": o.Priority} {
 		add(key, text)
 	}
 	number("passes", o.Passes)

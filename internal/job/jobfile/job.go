@@ -41,15 +41,17 @@ type Job struct {
 	OutputDir string `json:"outputDir,omitempty"`
 
 	// Of this project.
-	Package    string   `json:"package,omitempty"`
-	Topology   string   `json:"topology,omitempty"`
-	Passes     *int     `json:"passes,omitempty"`
-	Registry   string   `json:"registry,omitempty"`
-	Inputs     []string `json:"inputs,omitempty"`
-	Outputs    []string `json:"outputs,omitempty"`
-	Restart    restart  `json:"restart,omitempty"`
-	UploadWait string   `json:"uploadWait,omitempty"`
-	Datacenter string   `json:"datacenter,omitempty"`
+	Package    string       `json:"package,omitempty"`
+	Topology   string       `json:"topology,omitempty"`
+	Passes     *int         `json:"passes,omitempty"`
+	Registry   string       `json:"registry,omitempty"`
+	Inputs     []string     `json:"inputs,omitempty"`
+	Outputs    []string     `json:"outputs,omitempty"`
+	Restart    restart      `json:"restart,omitempty"`
+	UploadWait string       `json:"uploadWait,omitempty"`
+	Datacenter string       `json:"datacenter,omitempty"`
+	Engine     string       `json:"engine,omitempty"`
+	Scheduler  ownScheduler `json:"scheduler,omitempty"`
 
 	doc     *document
 	origins map[string]string // of fields, by their paths in a Job

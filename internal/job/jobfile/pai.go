@@ -25,6 +25,10 @@ type ownJob struct {
 	TimeLimit   string         `json:"time-limit,omitempty" lax:""`
 	UploadWait  string         `json:"upload-wait,omitempty" lax:""`
 	Datacenter  string         `json:"datacenter,omitempty"`
+	Engine      string         `json:"engine,omitempty"`
+	Scheduler   ownScheduler   `json:"scheduler,omitempty"`
+	Queue       string         `json:"queue,omitempty"`
+	Priority    string         `json:"priority,omitempty"`
 }
 
 type ownRole struct {
@@ -37,8 +41,10 @@ type ownRole struct {
 type (
 	lax     string // a text that may be written as a number, or as true or false
 	restart string
-	cpus    string
-	memory  string
+	// ownScheduler starts all processes at once.
+	ownScheduler string
+	cpus         string
+	memory       string
 )
 
 // parsers check the values of types of texts.

@@ -97,6 +97,7 @@ func (w *writer) volcano() *volcanoJob {
 	r := w.rest
 	v := &volcanoJob{TypeMeta: metav1.TypeMeta{APIVersion: "batch.volcano.sh/v1alpha1", Kind: "Job"}, Metadata: w.meta(maxPaddleName)}
 	s := &v.Spec
+	r.Scheduler = ""
 	s.SchedulerName, s.Queue, s.PriorityClassName, s.TTLSecondsAfterFinished = "volcano", take(&r.Queue), take(&r.Priority), take(&r.KeepSeconds)
 	s.Plugins = map[string][]string{"svc": {}, "env": {}}
 	attempts := take(&r.MaxAttempts)

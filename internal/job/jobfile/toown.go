@@ -17,7 +17,11 @@ import (
 func (w *writer) own() *ownJob {
 	r := w.rest
 	o := &ownJob{Package: take(&r.Package), Topology: take(&r.Topology), Passes: take(&r.Passes), Registry: take(&r.Registry), Inputs: take(&r.Inputs),
-		Outputs: take(&r.Outputs), MaxAttempts: take(&r.MaxAttempts), Restart: take(&r.Restart), TimeLimit: take(&r.TimeLimit), UploadWait: take(&r.UploadWait), Datacenter: take(&r.Datacenter)}
+		Outputs: take(&r.Outputs), MaxAttempts: take(&r.MaxAttempts), Restart: take(&r.Restart), TimeLimit: take(&r.TimeLimit), UploadWait: take(&r.UploadWait), Datacenter: take(&r.Datacenter),
+		Engine: take(&r.Engine), Scheduler: take(&r.Scheduler)}
+	if o.Scheduler != "" { // a queue of another system is not one of this
+		o.Queue, o.Priority = take(&r.Queue), take(&r.Priority)
+	}
 	o.Name = r.Name
 	if r.Name != "" && job.CheckName(r.Name) != "" {
 		o.Name = w.name(63)
