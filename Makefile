@@ -2,7 +2,7 @@
 # make image   container images without a container engine: bin/pfs.tar, and bin/pfs-ceph.tar if libcephfs is installed
 # make python  the Python package, wheel and sdist, into bin/python
 # make demo    the main workflow on a fresh machine: build, serve, upload, resume, download
-# make test    the tests that must pass before a change lands, in 19 minutes on two cores: lint, all packages, and
+# make test    the tests that must pass before a change lands, in 20 minutes on two cores: lint, all packages, and
 #              on real clusters of HDFS and CephFS each store's contract and one fault of each class, programs
 #              that check file systems on mounts, and pods of a real Kubernetes. On Debian, root installs missing
 #              packages for them; elsewhere make test uses the installed ones. Kubernetes is compiled once: 7 minutes

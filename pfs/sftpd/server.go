@@ -6,6 +6,7 @@ import (
 	"errors"
 	"log/slog"
 	"net"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -290,6 +291,13 @@ func (c *pacedConn) begin() {
 	c.begun = true
 	_ = c.SetReadDeadline(time.Time{})
 	_ = c.SetWriteDeadline(time.Now().Add(stall))
+}
+
+// Read lets others run: with bytes always at hand, the decryption of many connections would keep the processors.
+func (c *pacedConn) Read(p []byte) (int, error) {
+	n, err := c.Conn.Read(p)
+	runtime.Gosched()
+	return n, err
 }
 
 func (c *pacedConn) Write(p []byte) (int, error) {
