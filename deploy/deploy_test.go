@@ -27,16 +27,10 @@ const records, recordSize = 1 << 15, 4 << 10
 // TestPods reads a dataset and writes an output from a trainer without privileges, with the mounts of the node plugin and
 // with those of a sidecar.
 func TestPods(t *testing.T) {
-	if _, err := os.Stat("/dev/fuse"); err != nil && os.Getenv("CI") != "true" {
-		t.Skip("there is no FUSE here")
-	}
-	k := testbed.Kubernetes(t)
-	bin := t.TempDir()
-	build(t, bin)
-	k.Load(t, filepath.Join(bin, "pfs.tar"), filepath.Join(bin, "trainer.tar"))
-	s := serve(t, bin, k.Host)
-	s.convert(t)
-	p := pods{k: k, s: s, bin: bin}
+	p := newPods(t)
+	k := p.k
+	k.Load(t, filepath.Join(p.bin, "trainer.tar"))
+	p.s.convert(t)
 
 	t.Run("Image", func(t *testing.T) {
 		for _, program := range []string{"pfs-agent", "pfsd", "paddlectl"} {
@@ -56,8 +50,7 @@ func TestPods(t *testing.T) {
 		p.train(t, "sidecar-example.yaml", "privileged", func() {})
 	})
 	t.Run("Plugin", func(t *testing.T) {
-		p.apply(t, "csi.yaml", "")
-		t.Cleanup(func() { p.remove(t, "csi.yaml", "") })
+		p.applyPlugin(t)
 		t.Run("Pod", func(t *testing.T) {
 			p.train(t, "csi-example.yaml", "restricted", func() {
 				// A mount does not need its plugin: it survives the replacement of the plugin.
@@ -67,6 +60,26 @@ func TestPods(t *testing.T) {
 		})
 		t.Run("Jobs", func(t *testing.T) { testJobs(t, p) }) // the last: it changes the configuration of pfsd
 	})
+}
+
+// newPods builds the programs and images, and starts a pfsd that the pods of the cluster reach.
+func newPods(t *testing.T) pods {
+	t.Helper()
+	if _, err := os.Stat("/dev/fuse"); err != nil && os.Getenv("CI") != "true" {
+		t.Skip("there is no FUSE here")
+	}
+	k := testbed.Kubernetes(t)
+	bin := t.TempDir()
+	build(t, bin)
+	k.Load(t, filepath.Join(bin, "pfs.tar"))
+	return pods{k: k, s: serve(t, bin, k.Host), bin: bin}
+}
+
+// applyPlugin installs the node plugin until the end of the test.
+func (p pods) applyPlugin(t *testing.T) {
+	t.Helper()
+	p.apply(t, "csi.yaml", "")
+	t.Cleanup(func() { p.remove(t, "csi.yaml", "") })
 }
 
 const (

@@ -21,16 +21,8 @@ import (
 // sidecar and a real CephFS.
 func TestJobs(t *testing.T) {
 	testbed.Long(t)
-	if _, err := os.Stat("/dev/fuse"); err != nil && os.Getenv("CI") != "true" {
-		t.Skip("there is no FUSE here")
-	}
-	k := testbed.Kubernetes(t)
-	bin := t.TempDir()
-	build(t, bin)
-	k.Load(t, filepath.Join(bin, "pfs.tar"))
-	p := pods{k: k, s: serve(t, bin, k.Host), bin: bin}
-	p.apply(t, "csi.yaml", "")
-	t.Cleanup(func() { p.remove(t, "csi.yaml", "") })
+	p := newPods(t)
+	p.applyPlugin(t)
 	const quota = "pods=6, requests.cpu=4"
 	t.Run("HDFS", func(t *testing.T) {
 		c := testbed.HDFS(t)
@@ -38,7 +30,7 @@ func TestJobs(t *testing.T) {
 	})
 	t.Run("CephFS", func(t *testing.T) {
 		c := testbed.Ceph(t)
-		if out, err := exec.Command("go", "build", "-trimpath", "-tags=ceph", "-o", bin, "../cmd/pfsd").CombinedOutput(); err != nil {
+		if out, err := exec.Command("go", "build", "-trimpath", "-tags=ceph", "-o", p.bin, "../cmd/pfsd").CombinedOutput(); err != nil {
 			t.Fatalf("%v\n%s", err, out)
 		}
 		matrix(t, p, place{name: "ceph", store: "cephfs://" + c.Monitors + "/" + c.FileSystem, options: "user: " + c.User + ", keyring: " + c.Keyring, quota: quota, mount: "sidecar", life: "1h"})

@@ -60,18 +60,10 @@ func (j *jobs) paddleJobs(t *testing.T) {
 // TestOperators runs jobs with both operators, and all processes of a job at once.
 func TestOperators(t *testing.T) {
 	testbed.Long(t)
-	if _, err := os.Stat("/dev/fuse"); err != nil && os.Getenv("CI") != "true" {
-		t.Skip("there is no FUSE here")
-	}
-	k := testbed.Kubernetes(t)
-	bin := t.TempDir()
-	build(t, bin)
-	k.Load(t, filepath.Join(bin, "pfs.tar"))
-	p := pods{k: k, s: serve(t, bin, k.Host), bin: bin}
-	p.apply(t, "csi.yaml", "")
-	t.Cleanup(func() { p.remove(t, "csi.yaml", "") })
+	p := newPods(t)
+	p.applyPlugin(t)
 	p.startPaddleOperator(t)
-	k.Operator(t, "volcano")
+	p.k.Operator(t, "volcano")
 	j := newJobs(t, p, place{
 		name: "local", store: "file://" + filepath.Join(p.s.data, "store"), mount: "plugin", quota: "pods=6, requests.cpu=4, limits.memory=8Gi", life: "1h", operators: "paddlejob volcano",
 	})

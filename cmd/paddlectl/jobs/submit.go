@@ -52,8 +52,8 @@ Submitting is all or nothing: if anything is refused, whatever was created is re
 again. --dry-run makes all checks and prints what would be created.
 
 FILE describes a job: in YAML as in docs/jobs.md, or as PaddleJob, Volcano job, or job of
-OpenPAI. What it is follows from its content. What such a job has and jobs here have not is
-told; paddlectl check FILE says what is wrong with it. Flags take precedence.`,
+OpenPAI. Its content tells the format. The command lists the fields that it cannot carry
+over; paddlectl check FILE lists the mistakes in a file. Flags take precedence.`,
 		Examples: []string{
 			`paddlectl submit -jobname fit -parallelism 2 -memory 2Gi -entry "python train.py" ./package`,
 			`paddlectl submit -jobname ctr -parallelism 10 -pservers 3 -entry "python train.py" /pfs/dc1/home/alice/ctr_demo_package`,

@@ -52,8 +52,8 @@ func files(t *testing.T) []*File {
 	return list
 }
 
-// TestConvert compares the translations of every job file into every format with golden files. What is written can be
-// read again without a finding, and says the same.
+// TestConvert compares the translations of every job file into every format with golden files. It reads each translation
+// again, and expects no finding and the same text.
 func TestConvert(t *testing.T) {
 	for _, f := range files(t) {
 		if f.Format() == "" {

@@ -13,37 +13,32 @@ import (
 func (j *Job) read() (rest any) {
 	switch v := j.doc.value.(type) {
 	case *ownJob:
-		c := clone(v)
-		j.fromOwn(c)
-		return c
+		return taken(v, j.fromOwn)
 	case *paddleJob:
-		c := clone(v)
-		j.fromPaddle(c)
-		return c
+		return taken(v, j.fromPaddle)
 	case *kubeflowJob:
-		c := clone(v)
-		j.fromKubeflow(c)
-		return c
+		return taken(v, j.fromKubeflow)
 	case *volcanoJob:
-		c := clone(v)
-		j.fromVolcano(c)
-		return c
+		return taken(v, j.fromVolcano)
 	case *paiJob:
-		c := clone(v)
-		j.fromPAI1(c)
-		return c
+		return taken(v, j.fromPAI1)
 	case *paiProtocol:
-		c := clone(v)
-		j.fromPAI2(c)
-		return c
+		return taken(v, j.fromPAI2)
 	}
 	return j.doc.value
+}
+
+// taken returns what is left of a copy of v after take.
+func taken[T any](v *T, take func(*T)) *T {
+	c := clone(v)
+	take(c)
+	return c
 }
 
 // from records where a field of j comes from.
 func (j *Job) from(field, source string) { j.origins[field] = source }
 
-// metadata takes what a user sets of the metadata of an object. What the cluster sets is of no use elsewhere.
+// metadata takes the metadata that users set, and drops those that the cluster sets.
 func (j *Job) metadata(t *metav1.TypeMeta, m *metav1.ObjectMeta, status *any) {
 	*t, *status = metav1.TypeMeta{}, nil
 	j.Name, j.Namespace, j.Labels, j.Annotations = take(&m.Name), take(&m.Namespace), take(&m.Labels), take(&m.Annotations)

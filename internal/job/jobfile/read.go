@@ -86,7 +86,7 @@ var kinds = map[string]struct {
 	"v1 PersistentVolumeClaim":               {"", func() any { return new(corev1.PersistentVolumeClaim) }},
 }
 
-// Read reads a file. What is wrong with it is in its Findings.
+// Read reads a file. Its mistakes are in Findings.
 func Read(name string, text []byte) *File {
 	f := &File{Name: name, text: text}
 	switch {

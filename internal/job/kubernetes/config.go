@@ -62,7 +62,7 @@ var setters = map[string]func(*Config, string) error{
 		return err
 	},
 	"operators": func(c *Config, s string) error {
-		c.Operators = strings.Fields(strings.ReplaceAll(s, ",", " "))
+		c.Operators = words(s)
 		for _, name := range c.Operators {
 			if name != PaddleJob && name != Volcano {
 				return fmt.Errorf("%q is neither %q nor %q", name, PaddleJob, Volcano)
@@ -72,7 +72,7 @@ var setters = map[string]func(*Config, string) error{
 	},
 	"quota": func(c *Config, s string) error {
 		c.Quota = corev1.ResourceList{}
-		for _, pair := range strings.Fields(strings.ReplaceAll(s, ",", " ")) {
+		for _, pair := range words(s) {
 			name, amount, _ := strings.Cut(pair, "=")
 			q, err := resource.ParseQuantity(amount)
 			if err != nil {
@@ -83,6 +83,9 @@ var setters = map[string]func(*Config, string) error{
 		return nil
 	},
 }
+
+// words splits a list at commas and spaces.
+func words(s string) []string { return strings.Fields(strings.ReplaceAll(s, ",", " ")) }
 
 func text[T ~string](to func(*Config) *T) func(*Config, string) error {
 	return func(c *Config, s string) error { *to(c) = T(s); return nil }

@@ -17,8 +17,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// The names of the engine: what makes the pods of an attempt. The operators must be installed in the cluster, and named in
-// Config.Operators.
+// The names of the engine. Each uses other objects to make the pods of an attempt. The cluster must have the operators that
+// Config.Operators names.
 const (
 	Name      = "kubernetes" // a Job for trainers, and a StatefulSet for parameter servers
 	PaddleJob = "paddlejob"  // a PaddleJob of the paddle-operator
@@ -93,7 +93,7 @@ func metaOf(o *unstructured.Unstructured) metav1.ObjectMeta {
 // allows reports whether the cluster has the operator.
 func (c *Config) allows(operator string) bool { return slices.Contains(c.Operators, operator) }
 
-// resources returns the resources of the operators that the cluster has.
+// operatorResources returns the resources of the operators that the cluster has.
 func (c *Config) operatorResources() (list []schema.GroupVersionResource) {
 	if c.allows(PaddleJob) {
 		list = append(list, paddleJobs)

@@ -1,7 +1,8 @@
 // Package kubernetes is the engine that runs jobs on a Kubernetes cluster.
 //
-// A job is a ConfigMap with its Spec and its state, and a Secret, a Service and one StatefulSet and one Job for each
-// attempt, or one object of an operator, all in a namespace of the user. So any replica of pfsd, at any time, can go on with it.
+// A job has a ConfigMap with its Spec and its state, a Secret and a Service. Each attempt has a Job and a StatefulSet, or one
+// object of an operator. All are in a namespace of the user, and hold all that is known. So any replica of pfsd can continue a
+// job at any time.
 //
 // # Files
 //

@@ -274,8 +274,8 @@ func (e *Engine) fail(ctx context.Context, j *entry, s *seen, reason string, fin
 		}
 	}
 	left := j.Spec.Restart == job.RestartJob && j.Attempt < j.Spec.MaxAttempts && !j.Final
-	// A failed Job keeps its pods, and so their logs. What has not failed must be removed. The paddle-operator lets the other
-	// pods of a failed PaddleJob run.
+	// A failed Job keeps its pods, and so their logs. A Job that has not failed is removed. So is a failed PaddleJob, because its
+	// operator lets the other pods run.
 	b := s.jobOf(j.Attempt)
 	if b != nil && (b.failure == "" || b.resource == paddleJobs) {
 		if err := e.stopAttempts(ctx, s, func(n int) bool { return n == j.Attempt }); err != nil {

@@ -196,6 +196,16 @@ func away(store pfs.FileSystem, fault func() error) pfs.FileSystem {
 	}}
 }
 
+// awayIf is a store that is away while down is set.
+func awayIf(store pfs.FileSystem, down *atomic.Bool) pfs.FileSystem {
+	return away(store, func() error {
+		if down.Load() {
+			return pfs.Unavailable
+		}
+		return nil
+	})
+}
+
 // TestStoreFaults checks what becomes of outputs when the store fails for a while or for good.
 func TestStoreFaults(t *testing.T) {
 	for _, c := range []struct {
@@ -260,12 +270,7 @@ func TestAwayWhileItRuns(t *testing.T) {
 		store := memfs.New(memfs.Options{})
 		r := newRig(t)
 		var down atomic.Bool
-		r.opts.FS = away(store, func() error {
-			if down.Load() {
-				return pfs.Unavailable
-			}
-			return nil
-		})
+		r.opts.FS = awayIf(store, &down)
 		r.write("a", "one")
 		done := make(chan *job.Uploaded)
 		go func() { done <- r.upload() }()
@@ -294,12 +299,7 @@ func TestWaitIsKept(t *testing.T) {
 		r := newRig(t)
 		r.opts.Wait = 10 * time.Second
 		var down atomic.Bool
-		r.opts.FS = away(store, func() error {
-			if down.Load() {
-				return pfs.Unavailable
-			}
-			return nil
-		})
+		r.opts.FS = awayIf(store, &down)
 		r.write("a", "one")
 		done := make(chan *job.Uploaded)
 		go func() { done <- r.upload() }()
