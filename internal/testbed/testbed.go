@@ -7,7 +7,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"testing"
 )
@@ -28,14 +27,21 @@ func unavailable(t testing.TB, part, reason string) {
 	t.Skipf("no %s: %s", part, reason)
 }
 
+// started is the directory in which the test began: go test runs it in the directory of its package.
+var started, _ = os.Getwd()
+
 // script returns the path of a script of testdata/testbed.
 func script(t testing.TB, name string) string {
 	t.Helper()
-	_, file, _, ok := runtime.Caller(0)
-	if !ok {
-		t.Fatal("the source directory of package testbed is unknown")
+	for dir := started; ; dir = filepath.Dir(dir) {
+		path := filepath.Join(dir, "testdata", "testbed", name)
+		if _, err := os.Stat(path); err == nil {
+			return path
+		}
+		if dir == filepath.Dir(dir) {
+			t.Fatalf("no testdata/testbed/%s above %s, where the test began", name, started)
+		}
 	}
-	return filepath.Join(filepath.Dir(file), "..", "..", "testdata", "testbed", name)
 }
 
 // stateDir returns the directory of the clusters of this test run, or of this user.
