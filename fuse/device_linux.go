@@ -214,7 +214,7 @@ func (d *device) answer(request, small []byte) {
 	if d.server.opts.Observe != nil {
 		d.observe(request, out[:n], time.Since(start))
 	}
-	d.server.journal.commit(request, out[:n])
+	d.server.commit(request, out[:n])
 	if n > 0 {
 		_ = d.write(out[:n]) // ENOENT: the caller has given up
 		d.server.journal.delivered(request)

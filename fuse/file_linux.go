@@ -525,11 +525,7 @@ func (o *openFile) keep(ctx context.Context, s *server) bool {
 	o.file.Close()
 	o.file = keptFile{h, info}
 	o.kept.Store(h)
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.files[o.fh] == o {
-		s.noteOpen(o.fh, o)
-	}
+	s.noteOpen(o)
 	return true
 }
 

@@ -355,7 +355,11 @@ var (
 	opens = map[uint32]bool{14: true, 27: true} // open, opendir
 )
 
-const opWrite = 16
+const (
+	opWrite  = 16
+	opCreate = 35
+	entryOut = 128 // length of what describes a new file before the number of the open one
+)
 
 // isChange reports whether a request must not be carried out twice. Writes at an offset may be.
 func isChange(request []byte) bool {
@@ -378,17 +382,47 @@ func (j *journal) begin(request []byte) {
 	j.flush()
 }
 
-// commit records the answer to a change and returns when all records so far are in the file.
+// openedBy returns the number of the open file in an answer, 0 if there is none.
+func openedBy(request, answer []byte) uint64 {
+	at := outHeader
+	switch op := opcode(request); {
+	case op == opCreate:
+		at += entryOut
+	case !opens[op]:
+		return 0
+	}
+	if len(answer) < at+8 || binary.NativeEndian.Uint32(answer[4:]) != 0 {
+		return 0
+	}
+	return binary.NativeEndian.Uint64(answer[at:])
+}
+
+// answerOpen records an open file and the answer that has its number.
+func (j *journal) answerOpen(request, answer []byte, ints []uint64, strings []string) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.noteLocked(recOpen, ints, strings...)
+	j.answerLocked(request, answer)
+}
+
+// answerLocked records the answer to a request.
+func (j *journal) answerLocked(request, answer []byte) {
+	number := unique(request) &^ resent
+	j.inFlight[number] = append([]byte{}, answer...)
+	delete(j.unsure, number)
+	j.noteLocked(recAnswer, []uint64{number}, string(answer))
+}
+
+// commit records the answer to a change, unless it is recorded, and returns when all records so far are in the file.
 func (j *journal) commit(request, answer []byte) {
 	if j == nil {
 		return
 	}
 	if isChange(request) || opens[opcode(request)] {
-		number := unique(request) &^ resent
 		j.mu.Lock()
-		j.inFlight[number] = append([]byte{}, answer...)
-		delete(j.unsure, number)
-		j.noteLocked(recAnswer, []uint64{number}, string(answer))
+		if j.inFlight[unique(request)&^resent] == nil {
+			j.answerLocked(request, answer)
+		}
 		j.mu.Unlock()
 	}
 	j.flush()

@@ -33,7 +33,7 @@ func TestMillionNodes(t *testing.T) {
 	}
 	root := pfs.Info{Mode: os.ModeDir | 0o755, ID: 1, ModTime: time.Now()}
 	open := func() *server {
-		s := &server{tree: newTree(root), files: map[uint64]any{}}
+		s := &server{tree: newTree(root), files: map[uint64]any{}, unsaid: map[uint64]bool{}}
 		j, taken, err := openJournal(files, slog.New(slog.DiscardHandler), s.resume)
 		must(t, err)
 		if s.journal, s.tree.journal = j, j; taken {
@@ -147,6 +147,59 @@ func TestJournal(t *testing.T) {
 	}
 }
 
+// TestKilledInOpen: a kill before an open has its answer leaves no open file, wherever it happens.
+func TestKilledInOpen(t *testing.T) {
+	for _, op := range []uint32{14, 27, opCreate} {
+		files := []*os.File{nil, nil}
+		for i := range files {
+			f, err := os.Create(filepath.Join(t.TempDir(), "state"))
+			must(t, err)
+			defer f.Close()
+			files[i] = f
+		}
+		start := func() *server {
+			s := &server{tree: newTree(pfs.Info{Mode: fs.ModeDir, ID: 1}), files: map[uint64]any{}, unsaid: map[uint64]bool{}}
+			j, taken, err := openJournal(files, slog.New(slog.DiscardHandler), s.resume)
+			must(t, err)
+			if s.journal, s.tree.journal = j, j; taken {
+				s.resumed()
+			} else {
+				j.noteNode(s.tree.root)
+			}
+			return s
+		}
+		request, answer := make([]byte, 80), make([]byte, outHeader+entryOut+16)
+		binary.NativeEndian.PutUint32(request[4:], op)
+		binary.NativeEndian.PutUint64(request[8:], 10)
+		s := start()
+		fh := s.add(&openDir{node: s.tree.root})
+		s.journal.flush() // of another request
+		if s := start(); len(s.files) > 0 {
+			t.Errorf("request %d: an open that was not answered has left %v", op, s.files)
+		}
+		s.journal.limit = 0
+		s.rewriteJournal()
+		if s := start(); len(s.files) > 0 {
+			t.Errorf("request %d: an open that was not answered is in the rewritten journal: %v", op, s.files)
+		}
+		at := outHeader
+		if op == opCreate {
+			at += entryOut
+		}
+		binary.NativeEndian.PutUint64(answer[at:], fh)
+		s.commit(request, answer)
+		s.journal.limit = 1 << 20
+		whole := s.journal.size
+		for size := whole; size > journalHead; size-- { // wherever the last batch is cut short
+			must(t, files[s.journal.current].Truncate(size))
+			r := start()
+			if _, open := r.files[fh]; open != (r.journal.inFlight[10] != nil) || open != (size == whole) {
+				t.Fatalf("request %d, %d of %d bytes: open %v, answer %v", op, size, whole, open, r.journal.inFlight[10] != nil)
+			}
+		}
+	}
+}
+
 func heap() int64 {
 	runtime.GC()
 	var m runtime.MemStats
@@ -158,7 +211,7 @@ func heap() int64 {
 func TestReleaseTwice(t *testing.T) {
 	store := memfs.New(memfs.Options{})
 	pfstest.WriteFile(t, store, "/f", []byte("x"))
-	s := &server{fs: store, opts: Options{Logger: slog.New(slog.DiscardHandler)}, tree: newTree(pfs.Info{Mode: fs.ModeDir}), files: map[uint64]any{}, ctx: t.Context()}
+	s := &server{fs: store, opts: Options{Logger: slog.New(slog.DiscardHandler)}, tree: newTree(pfs.Info{Mode: fs.ModeDir}), files: map[uint64]any{}, unsaid: map[uint64]bool{}, ctx: t.Context()}
 	file, err := store.Open(t.Context(), "/f")
 	must(t, err)
 	n := s.tree.enter(s.tree.root, "f", pfstest.MustStat(t, store, "/f"))

@@ -87,7 +87,7 @@ func Mount(ctx context.Context, fsys pfs.FileSystem, dir string, opts Options) (
 func serve(ctx context.Context, fsys pfs.FileSystem, c *Connection, opts Options, root pfs.Info) (*Mounted, error) {
 	s := &server{
 		RawFileSystem: raw.NewDefaultRawFileSystem(),
-		fs:            fsys, opts: opts, tree: newTree(root), files: map[uint64]any{}, spaces: map[pfs.Path]space{}, connection: c,
+		fs:            fsys, opts: opts, tree: newTree(root), files: map[uint64]any{}, unsaid: map[uint64]bool{}, spaces: map[pfs.Path]space{}, connection: c,
 		self:   raw.Owner{Uid: c.UID, Gid: c.GID},
 		asRoot: os.Geteuid() == 0 && !opts.Squash,
 	}

@@ -44,10 +44,12 @@ func (n *node) targetOrNone() string {
 	return n.extra.target
 }
 
-// noteOpen records the open file number fh.
-func (s *server) noteOpen(fh uint64, open any) {
-	if s.journal != nil {
-		ints, strings := openRecord(fh, open)
+// noteOpen records a change of the open file o. s.mu is not held.
+func (s *server) noteOpen(o *openFile) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.journal != nil && s.files[o.fh] == o && !s.unsaid[o.fh] {
+		ints, strings := openRecord(o.fh, o)
 		s.journal.note(recOpen, ints, strings...)
 	}
 }
@@ -246,6 +248,9 @@ func (s *server) rewriteJournal() {
 			emit(recLinked, []uint64{n.num})
 		}
 		for fh, open := range s.files {
+			if s.unsaid[fh] {
+				continue
+			}
 			ints, strings := openRecord(fh, open)
 			emit(recOpen, ints, strings...)
 		}

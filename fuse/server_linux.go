@@ -26,6 +26,7 @@ type server struct {
 
 	mu     sync.Mutex // guards the following
 	files  map[uint64]any
+	unsaid map[uint64]bool // numbers of files that the kernel does not know yet
 	lastFH uint64
 	spaces map[pfs.Path]space // of directories
 
@@ -77,7 +78,7 @@ func (s *server) child(dir *node, base string) (pfs.Path, error) {
 	return name.Join(base), nil
 }
 
-// add returns a number for an open file or directory.
+// add returns a number for an open file or directory. The journal has it from commit on.
 func (s *server) add(open any) uint64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -86,8 +87,23 @@ func (s *server) add(open any) uint64 {
 	if o, ok := open.(*openFile); ok {
 		o.fh = s.lastFH
 	}
-	s.noteOpen(s.lastFH, open)
+	if s.journal != nil {
+		s.unsaid[s.lastFH] = true
+	}
 	return s.lastFH
+}
+
+// commit records the answer to a request, and the open file in it. One batch has both: if this process is killed
+// between them, the kernel would ask once more, and nobody would close the first file.
+func (s *server) commit(request, answer []byte) {
+	if fh := openedBy(request, answer); fh != 0 && s.journal != nil {
+		s.mu.Lock()
+		delete(s.unsaid, fh)
+		ints, strings := openRecord(fh, s.files[fh])
+		s.journal.answerOpen(request, answer, ints, strings)
+		s.mu.Unlock()
+	}
+	s.journal.commit(request, answer)
 }
 
 // take removes an open file or directory, and returns it.
