@@ -100,7 +100,7 @@ var allowed = map[string][]string{
 	// stores; paddlectl's own local side is one.
 	"cmd/internal/backends":           {"pfs", "internal/nearest", "cmd/internal/cliargs", "pfs/cephfs", "pfs/hdfsfs", "pfs/localfs", "pfs/memfs", "pfs/sftpfs"},
 	"cmd/internal/cliargs":            {"internal/nearest"},
-	"cmd/internal/cliio":              {"pfs", "pfs/transfer", "cmd/internal/cliargs"},
+	"cmd/internal/cliio":              {"internal/job", "pfs", "pfs/transfer", "cmd/internal/cliargs"},
 	"cmd/internal/config":             {"pfs", "internal/nearest", "pfs/client", "cmd/internal/cliargs", "internal/strictyaml"},
 	"cmd/internal/app":                {"pfs", "internal/nearest", "pfs/client", "pfs/localfs", "pfs/retry", "pfs/transfer", "recordio", "cmd/internal/cliargs", "cmd/internal/cliio", "cmd/internal/config", "internal/sorter"},
 	"cmd/paddlectl/internal/copying":  {"pfs", "pfs/retry", "pfs/transfer", "cmd/internal/cliargs", "cmd/internal/cliio", "cmd/internal/app", "internal/sorter"},

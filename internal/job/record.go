@@ -145,3 +145,23 @@ func Records(ctx context.Context, fsys pfs.FileSystem, datacenter, user string) 
 		}
 	}
 }
+
+// Delete removes a job that has ended: from the engine, unless that is nil because it does not know the job, and its
+// logs and its Record from the store. Outputs and the package stay.
+func Delete(ctx context.Context, fsys pfs.FileSystem, engine Engine, datacenter, user, name string) error {
+	if engine != nil {
+		if err := engine.Delete(ctx, user, name); err != nil && !errors.Is(err, pfs.NotExist) {
+			return err
+		}
+	}
+	dir := Dir(datacenter, user, name)
+	if err := pfs.RemoveTree(ctx, fsys, dir.Join("logs")); err != nil && !errors.Is(err, pfs.NotExist) {
+		return err
+	}
+	// The record goes last: until then the call can be repeated.
+	if err := fsys.Remove(ctx, RecordPath(datacenter, user, name)); err != nil && !errors.Is(err, pfs.NotExist) {
+		return err
+	}
+	_ = fsys.Remove(ctx, dir) // if it is empty
+	return nil
+}

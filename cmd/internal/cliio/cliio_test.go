@@ -120,25 +120,6 @@ func TestSizes(t *testing.T) {
 	}
 }
 
-func TestParseDuration(t *testing.T) {
-	const none = -1
-	for in, want := range map[string]time.Duration{
-		"0": 0, "0s": 0, "90m": 90 * time.Minute, "1h30m": 90 * time.Minute, "500ms": time.Second / 2,
-		"7d": 168 * time.Hour, "2w": 336 * time.Hour, "1w2d": 216 * time.Hour, "1d12h": 36 * time.Hour, "1.5d": 36 * time.Hour, ".5d": 12 * time.Hour,
-		"0d": 0, "15000w": 15000 * 168 * time.Hour,
-		"": none, "7": none, "d": none, "7x": none, "-1h": none, "-1d": none, "1d-1h": none, "1h1d": none, "1d 2h": none, "1e3d": none,
-		"16000w": none, "15000w9999999h": none, "1..5d": none,
-	} {
-		got, err := ParseDuration(in)
-		if err != nil {
-			got = none
-		}
-		if got != want {
-			t.Errorf("ParseDuration(%q) = %v, %v; want %v", in, got, err, want)
-		}
-	}
-}
-
 func TestParseSize(t *testing.T) {
 	tests := []struct {
 		in   string

@@ -47,7 +47,7 @@ func convert(a *app.App, name, to string) error {
 	}
 	j, left, err := f.Job()
 	if err != nil {
-		return mistakes(f)
+		return f.Mistakes(err)
 	}
 	text, more, err := j.Write(jobfile.Format(to))
 	if err != nil {

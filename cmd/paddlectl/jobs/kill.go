@@ -142,21 +142,11 @@ func (s *session) delete(ctx context.Context, name string, force bool) error {
 	case !known && !r.State.Ended() && r.State != job.Submitting && !force:
 		return s.elsewhere(r, "kill")
 	}
-	if known {
-		if err := s.engine.Delete(ctx, s.user, name); err != nil && !errors.Is(err, pfs.NotExist) {
-			return err
-		}
+	engine := s.engine
+	if !known {
+		engine = nil
 	}
-	dir := job.Dir(s.dc, s.user, name)
-	if err := pfs.RemoveTree(ctx, s.fs, dir.Join("logs")); err != nil && !errors.Is(err, pfs.NotExist) {
-		return err
-	}
-	// The record goes last: until then the command can be repeated.
-	if err := s.fs.Remove(ctx, job.RecordPath(s.dc, s.user, name)); err != nil && !errors.Is(err, pfs.NotExist) {
-		return err
-	}
-	_ = s.fs.Remove(ctx, dir) // if it is empty
-	return nil
+	return job.Delete(ctx, s.fs, engine, s.dc, s.user, name)
 }
 
 // Wait returns the command wait.

@@ -12,7 +12,6 @@ import (
 
 	"github.com/paddlecloud/pfs/cmd/internal/app"
 	"github.com/paddlecloud/pfs/cmd/internal/cliargs"
-	"github.com/paddlecloud/pfs/cmd/internal/cliio"
 	"github.com/paddlecloud/pfs/internal/job"
 	"github.com/paddlecloud/pfs/internal/job/local"
 	"github.com/paddlecloud/pfs/pfs"
@@ -41,7 +40,7 @@ func (f *sinceFlag) Set(s string) error {
 			return nil
 		}
 	}
-	d, err := cliio.ParseDuration(s)
+	d, err := job.ParseDuration(s)
 	if err != nil {
 		return errors.New("neither a time such as 2026-01-31T12:00:00Z nor a duration such as 10m")
 	}
@@ -99,10 +98,10 @@ type logs struct {
 	attempt int
 	here    bool // this machine has all lines
 	workers []string
-	seen    map[string]*job.LogSeen // by worker: the lines of the store
-	heads   bool                    // each worker has a heading
-	at      string                  // the worker whose lines are being printed
-	mid     bool                    // the last line has not ended
+	source  job.Logs
+	heads   bool   // each worker has a heading
+	at      string // the worker whose lines are being printed
+	mid     bool   // the last line has not ended
 }
 
 func (l *logs) run(ctx context.Context, name string) error {
@@ -127,10 +126,7 @@ func (l *logs) run(ctx context.Context, name string) error {
 		return l.elsewhere(l.rec, "logs -f")
 	}
 	l.heads = len(l.workers) > 1 && !l.o.json
-	l.seen = map[string]*job.LogSeen{}
-	for _, w := range l.workers {
-		l.seen[w] = &job.LogSeen{}
-	}
+	l.source = job.Logs{FS: l.fs, Engine: l.engine, Spec: &l.rec.Spec, Attempt: l.attempt, Workers: l.workers, Ahead: readAhead}
 	if known {
 		return l.merged(ctx)
 	}
@@ -199,7 +195,7 @@ func (l *logs) merged(ctx context.Context) error {
 				return err
 			}
 		}
-		return l.live(ctx, opts, l.print)
+		return l.source.Live(ctx, opts, l.print)
 	}
 	for _, w := range l.workers {
 		opts.Worker = w
@@ -214,7 +210,7 @@ func (l *logs) merged(ctx context.Context) error {
 		if err := l.stored(ctx, w, emit); err != nil {
 			return err
 		}
-		if err := l.live(ctx, opts, emit); err != nil {
+		if err := l.source.Live(ctx, opts, emit); err != nil {
 			return err
 		}
 		for _, line := range lines[max(0, len(lines)-max(0, l.o.lines)):] {
@@ -226,97 +222,19 @@ func (l *logs) merged(ctx context.Context) error {
 	return nil
 }
 
-// live passes the lines of the engine that the store does not have to emit.
-func (l *logs) live(ctx context.Context, opts job.LogOptions, emit func(string, job.LogLine) error) error {
-	skip := map[string]func(job.LogLine) bool{}
-	for worker, lines := range l.seen {
-		skip[worker] = lines.Skip()
-	}
-	w := &workerLines{each: func(worker string, line job.LogLine) error {
-		if skip := skip[worker]; skip == nil || skip(line) {
-			return nil
-		}
-		return emit(worker, line)
-	}}
-	err := l.engine.Logs(ctx, l.user, l.rec.Spec.Name, opts, w)
-	if errors.Is(err, pfs.NotExist) && !l.o.follow {
-		return nil // the engine has forgotten this attempt
-	}
-	return err
-}
-
 // stored passes the lines that the store has of a worker to emit.
 func (l *logs) stored(ctx context.Context, worker string, emit func(string, job.LogLine) error) error {
 	if l.here {
 		return nil
 	}
-	dir := job.LogDir(&l.rec.Spec, l.attempt, worker)
-	var files []pfs.Info
-	for info, err := range pfs.Entries(ctx, l.fs, dir, nil) {
-		if errors.Is(err, pfs.NotExist) {
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-		if info.IsRegular() && strings.HasSuffix(info.Name, ".log") {
-			files = append(files, info)
-		}
-	}
-	slices.SortFunc(files, func(a, b pfs.Info) int { return strings.Compare(a.Name, b.Name) })
 	opts := job.LogOptions{Lines: l.o.lines, Since: l.o.since.time}
-	if l.o.lines < 0 {
-		for _, f := range files {
-			if err := l.file(ctx, dir.Join(f.Name), opts, func(line job.LogLine) error { return l.pass(worker, line, emit) }); err != nil {
-				return err
-			}
-		}
-		return nil
-	}
-	// The last lines: from the last file backwards until there are enough.
-	var lines []job.LogLine
-	for _, f := range slices.Backward(files) {
-		var more []job.LogLine
-		opts.Lines = l.o.lines - len(lines)
-		if opts.Lines <= 0 {
-			break
-		}
-		err := l.file(ctx, dir.Join(f.Name), opts, func(line job.LogLine) error {
-			line.Text = bytes.Clone(line.Text)
-			more = append(more, line)
-			return nil
-		})
-		if err != nil {
-			return err
-		}
-		lines = append(more, lines...)
-	}
-	for _, line := range lines {
-		if err := l.pass(worker, line, emit); err != nil {
-			return err
-		}
-	}
-	return nil
+	return l.source.Stored(ctx, worker, opts, func(line job.LogLine) error { return emit(worker, line) })
 }
 
-func (l *logs) pass(worker string, line job.LogLine, emit func(string, job.LogLine) error) error {
-	l.seen[worker].Add(line)
-	return emit(worker, line)
-}
-
-// file passes the selected lines of one log file to emit.
-func (l *logs) file(ctx context.Context, path pfs.Path, opts job.LogOptions, emit func(job.LogLine) error) error {
-	f, err := l.fs.Open(ctx, path)
-	if errors.Is(err, pfs.NotExist) {
-		return nil // the oldest file was just removed
-	}
-	if err != nil {
-		return err
-	}
-	defer f.Close()
+// readAhead is job.Logs.Ahead.
+func readAhead(ctx context.Context, f pfs.File) (io.Reader, func()) {
 	r := transfer.NewReadAhead(ctx, f, 0, f.Info().Size)
-	defer r.Stop()
-	return job.LogLines(r, opts, emit)
+	return r, r.Stop
 }
 
 // logJSON is a line with --json.
@@ -349,28 +267,4 @@ func (l *logs) print(worker string, line job.LogLine) error {
 	}
 	_, err := fmt.Fprintf(l.Out, "%s%s", l.Name(string(line.Text)), end)
 	return err
-}
-
-// workerLines parses the lines that Engine.Logs writes.
-type workerLines struct {
-	each func(worker string, line job.LogLine) error
-	rest []byte
-}
-
-var _ io.Writer = (*workerLines)(nil)
-
-func (w *workerLines) Write(p []byte) (int, error) {
-	w.rest = append(w.rest, p...)
-	for {
-		line, rest, ok := bytes.Cut(w.rest, []byte("\n"))
-		if !ok {
-			return len(p), nil
-		}
-		if worker, l, ok := job.ParseWorkerLine(line); ok {
-			if err := w.each(worker, l); err != nil {
-				return 0, err
-			}
-		}
-		w.rest = rest
-	}
 }

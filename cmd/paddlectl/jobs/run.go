@@ -9,6 +9,7 @@ import (
 	"github.com/paddlecloud/pfs/cmd/internal/cliio"
 	"github.com/paddlecloud/pfs/cmd/paddlectl/localjobs"
 	"github.com/paddlecloud/pfs/internal/job"
+	"github.com/paddlecloud/pfs/internal/job/jobfile"
 	"github.com/paddlecloud/pfs/internal/job/local"
 	"github.com/paddlecloud/pfs/pfs"
 	"github.com/urfave/cli/v2"
@@ -31,8 +32,8 @@ Without -jobname, the name is run- and the time. paddlectl get outputs shows the
 		Exits:    exits(cliio.Integrity, cliio.Partly),
 		Flags:    append(fieldFlags(&o.settings), app.QuietFlag(&o.quiet)),
 		Run: func(ctx context.Context, operands []string) error {
-			d := newDraft()
-			d.spec.Name = "run-" + time.Now().UTC().Format("20060102-150405")
+			d := jobfile.NewDraft()
+			d.Spec.Name = "run-" + time.Now().UTC().Format("20060102-150405")
 			s, sub, err := o.prepare(ctx, a, d, operands)
 			if err != nil {
 				return err

@@ -77,7 +77,7 @@ func runSubmit(ctx context.Context, a *app.App, o *submitOptions, operands []str
 	if o.format != "" && !o.dryRun {
 		return cliargs.Usagef("--format is for --dry-run")
 	}
-	s, sub, err := o.prepare(ctx, a, newDraft(), operands)
+	s, sub, err := o.prepare(ctx, a, jobfile.NewDraft(), operands)
 	if err != nil {
 		return err
 	}
@@ -119,7 +119,7 @@ func (s *session) followLogs(ctx context.Context, name string, json bool) error 
 }
 
 // prepare completes d by file, flags and operand.
-func (o *submitOptions) prepare(ctx context.Context, a *app.App, d *draft, operands []string) (*session, *submit.Submission, error) {
+func (o *submitOptions) prepare(ctx context.Context, a *app.App, d *jobfile.Draft, operands []string) (*session, *submit.Submission, error) {
 	if len(operands) > 0 && o.file == "" && isFile(operands[0]) {
 		o.file, operands = operands[0], operands[1:]
 	}
@@ -127,33 +127,33 @@ func (o *submitOptions) prepare(ctx context.Context, a *app.App, d *draft, opera
 		return nil, nil, cliargs.Usagef("%s is not a job file: of two operands the first is", operands[0])
 	}
 	if o.file != "" {
-		if err := d.load(a, o.file); err != nil {
+		if err := load(a, d, o.file); err != nil {
 			return nil, nil, err
 		}
 	}
-	if err := d.apply(o.settings); err != nil {
+	if err := apply(d, o.settings); err != nil {
 		return nil, nil, err
 	}
 	if len(operands) == 1 {
-		d.pkg = operands[0]
-	} else if d.pkg != "" && !filepath.IsAbs(d.pkg) && o.file != "-" {
-		d.pkg = filepath.Join(filepath.Dir(o.file), d.pkg)
+		d.Package = operands[0]
+	} else if d.Package != "" && !filepath.IsAbs(d.Package) && o.file != "-" {
+		d.Package = filepath.Join(filepath.Dir(o.file), d.Package)
 	}
-	if d.pkg == "" {
+	if d.Package == "" {
 		return nil, nil, cliargs.Usagef("a PACKAGE is needed: a local directory, or a directory /pfs/DC/... on the service")
 	}
-	pkg, err := a.ParseOperand(d.pkg)
+	pkg, err := a.ParseOperand(d.Package)
 	if err != nil {
 		return nil, nil, err
 	}
 	if pkg.Side == app.Stdio {
 		return nil, nil, cliargs.Usagef("a PACKAGE is a directory, not standard input")
 	}
-	s, err := openPackage(ctx, a, d.datacenter, pkg, o.json)
+	s, err := openPackage(ctx, a, d.Datacenter, pkg, o.json)
 	if err != nil {
 		return nil, nil, err
 	}
-	spec := d.finish()
+	spec := d.Finish()
 	spec.User, spec.Datacenter = s.user, s.dc
 	if err := s.choose(ctx, spec); err != nil {
 		return nil, nil, err

@@ -10,6 +10,7 @@ import (
 
 	"github.com/paddlecloud/pfs/cmd/internal/app"
 	"github.com/paddlecloud/pfs/internal/job"
+	"github.com/paddlecloud/pfs/internal/job/jobfile"
 	"github.com/paddlecloud/pfs/internal/job/local"
 	"github.com/paddlecloud/pfs/internal/job/output"
 	"github.com/paddlecloud/pfs/internal/job/submit"
@@ -37,19 +38,19 @@ func NewTool(ctx context.Context, a *app.App, datacenter, name, command string, 
 	if err != nil {
 		return nil, err
 	}
-	d := newDraft()
-	d.spec.Name, d.trainer.Replicas, d.trainer.Memory = name, workers, 2<<30
-	d.trainer.CPU = 500 // all workers must run at the same time
-	d.spec.MaxAttempts, d.spec.Restart = toolAttempts, job.RestartRank
+	d := jobfile.NewDraft()
+	d.Spec.Name, d.Trainer.Replicas, d.Trainer.Memory = name, workers, 2<<30
+	d.Trainer.CPU = 500 // all workers must run at the same time
+	d.Spec.MaxAttempts, d.Spec.Restart = toolAttempts, job.RestartRank
 	if s.kind == local.Name {
-		d.spec.Entry, err = localTool(a, command)
+		d.Spec.Entry, err = localTool(a, command)
 	} else {
-		d.spec.Entry, d.spec.Tool = "paddlectl "+command, command
+		d.Spec.Entry, d.Spec.Tool = "paddlectl "+command, command
 	}
 	if err != nil {
 		return nil, err
 	}
-	spec := d.finish()
+	spec := d.Finish()
 	spec.User, spec.Datacenter = s.user, s.dc
 	return &Tool{s, spec}, nil
 }

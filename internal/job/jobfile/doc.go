@@ -5,7 +5,7 @@
 // and column, and the rest is still read. File.Job translates a file into a Job, which has what the formats have in
 // common, and Job.Write writes it in any format. Both say what they leave out, field by field: a translation
 // takes fields away from a copy as it carries them, and what remains was left out. So no field can be
-// forgotten. Job.Spec makes the specification that engines take.
+// forgotten. A Draft makes the specification that engines take.
 //
 // Check applies the rules of the formats and of the systems behind them to all files of a command together, since
 // a job may be in another file than the volumes that it uses.
@@ -20,7 +20,8 @@
 //	formats, pai     the types of the formats
 //	job              what the formats have in common
 //	fromkube, frompai, fromown  the readers into a Job
-//	tokube, topai, toown        the writers, and the specification for engines
+//	tokube, topai, toown        the writers
 //	rest             what a translation leaves out
+//	draft            a specification for engines in the making
 //	shell            commands of shells and of containers
 package jobfile
