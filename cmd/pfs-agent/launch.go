@@ -68,7 +68,9 @@ func (o *rankOptions) launch(root, jobRoot string) (*job.Exit, error) {
 	if r.Spec.Tool != "" {
 		r.Tools = "/bin/paddlectl"
 	}
-	r.Package = filepath.Join(root, strings.TrimPrefix(string(r.Spec.Package), "/pfs"))
+	if r.Spec.Package != "" {
+		r.Package = filepath.Join(root, strings.TrimPrefix(string(r.Spec.Package), "/pfs"))
+	}
 	if err := syscall.Access(jobRoot, 2); err != nil { // not writable
 		r.JobRoot = r.Dir.Root()
 	}

@@ -52,9 +52,8 @@ func openKubernetes(s *service, dc datacenter, view func(string) (pfs.FileSystem
 	}
 	e, err := kubernetes.New(kubernetes.Options{
 		Config: config, Datacenter: dc.name, Token: s.auth.Issue, Store: view, Log: s.log,
-		Commit: func(ctx context.Context, fsys pfs.FileSystem, spec *job.Spec, attempt int) error {
-			dir := job.OutputDir(spec, attempt, job.WorkerName(job.Trainer, 0)).Parent()
-			return output.CommitAttempt(ctx, fsys, dir, spec.Roles[0].Replicas)
+		Commit: func(ctx context.Context, fsys pfs.FileSystem, spec *job.Spec, attempt int, workers []string) error {
+			return output.CommitAttempt(ctx, fsys, job.OutputDir(spec, attempt, "any").Parent(), workers)
 		},
 		Abandon: output.Abandon,
 	})

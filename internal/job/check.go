@@ -50,11 +50,13 @@ func (s *Spec) Check() error {
 	if reason := pfs.CheckName(s.Datacenter); reason != "" {
 		return bad("datacenter", s.Datacenter, "%s", reason)
 	}
-	if err := checkPath("package", s.Package); err != nil {
-		return err
+	if s.Package != "" || s.PAI == nil {
+		if err := checkPath("package", s.Package); err != nil {
+			return err
+		}
 	}
 	switch {
-	case strings.TrimSpace(s.Entry) == "":
+	case s.PAI == nil && strings.TrimSpace(s.Entry) == "":
 		return bad("entry", "", "a command is needed, such as \"python train.py\"")
 	case strings.ContainsRune(s.Entry, 0):
 		return bad("entry", s.Entry, "a NUL is not allowed")
@@ -70,6 +72,8 @@ func (s *Spec) Check() error {
 		return bad("registry", s.Registry, "%s", CheckName(s.Registry))
 	case s.MaxAttempts < 1 || s.MaxAttempts > maxAttempts:
 		return bad("max_attempts", fmt.Sprint(s.MaxAttempts), "a number from 1 to %d is needed", maxAttempts)
+	case s.PAI != nil && s.Restart != RestartJob:
+		return bad("restart", string(s.Restart), "a job of OpenPAI starts again as a whole: it is %q", RestartJob)
 	case s.Restart != RestartJob && s.Restart != RestartRank:
 		return bad("restart", string(s.Restart), "it is %q or %q", RestartJob, RestartRank)
 	case s.TimeLimit < 0:
@@ -108,11 +112,17 @@ func (s *Spec) Check() error {
 }
 
 func (s *Spec) checkRoles() error {
-	if len(s.Roles) == 0 || s.Roles[0].Name != Trainer || len(s.Roles) > 2 || len(s.Roles) == 2 && s.Roles[1].Name != Pserver {
+	if s.PAI != nil && len(s.Roles) > 0 {
+		if err := s.checkPAI(); err != nil {
+			return err
+		}
+	} else if len(s.Roles) == 0 || s.Roles[0].Name != Trainer || len(s.Roles) > 2 || len(s.Roles) == 2 && s.Roles[1].Name != Pserver {
 		return &SpecError{"roles", "", "trainers are needed, and parameter servers may follow"}
 	}
 	for _, r := range s.Roles {
 		switch {
+		case s.PAI != nil && strings.TrimSpace(r.Entry) == "" || strings.ContainsRune(r.Entry, 0):
+			return &SpecError{r.Name + ".entry", r.Entry, "a command without NUL is needed"}
 		case r.Replicas < 1 || r.Replicas > maxReplicas:
 			return &SpecError{r.Name + ".replicas", fmt.Sprint(r.Replicas), fmt.Sprintf("a number from 1 to %d is needed", maxReplicas)}
 		case r.CPU < 1:

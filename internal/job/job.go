@@ -18,7 +18,7 @@ type Spec struct {
 	User       string `json:"user"`
 	Datacenter string `json:"datacenter"`
 
-	Package  pfs.Path `json:"package"`            // a directory on the service, read-only for the job
+	Package  pfs.Path `json:"package"`            // a directory on the service, read-only for the job; optional with PAI
 	Entry    string   `json:"entry"`              // a command for sh -c, run in the package
 	Topology string   `json:"topology,omitempty"` // optional: a configuration file of PaddlePaddle v1 in the package
 	Tool     string   `json:"tool,omitempty"`     // optional: the command of paddlectl that Entry stands for. In a container it runs in the image of this project, as the user
@@ -31,7 +31,7 @@ type Spec struct {
 	Queue     string `json:"queue,omitempty"`     // optional: of the scheduler
 	Priority  string `json:"priority,omitempty"`  // optional: the name of a class of the scheduler
 
-	Roles []Role            `json:"roles"` // trainers, then parameter servers if there are any
+	Roles []Role            `json:"roles"` // trainers, then parameter servers if there are any; with PAI the task roles
 	Env   map[string]string `json:"env,omitempty"`
 
 	Inputs  []pfs.Path `json:"inputs,omitempty"`  // copied to the machine before the entry starts
@@ -41,6 +41,8 @@ type Spec struct {
 	Restart     Restart       `json:"restart"`
 	TimeLimit   time.Duration `json:"time_limit,omitempty"` // of an attempt; 0: none
 	UploadWait  time.Duration `json:"upload_wait"`          // for outputs, after the entry has ended
+
+	PAI *PAI `json:"pai,omitempty"` // of a job of OpenPAI
 }
 
 // Restart says what starts again after a failure.
@@ -57,13 +59,19 @@ const (
 	Pserver = "pserver"
 )
 
-// Role is a set of equal processes.
+// Role is a set of equal processes. The fields from Entry on are of jobs of OpenPAI, and optional.
 type Role struct {
-	Name     string `json:"name"` // Trainer or Pserver
+	Name     string `json:"name"` // Trainer or Pserver, or that of a task role
 	Replicas int    `json:"replicas"`
 	CPU      int64  `json:"milli_cpu"` // thousandths of a processor
 	GPU      int64  `json:"gpu"`
 	Memory   int64  `json:"memory"` // bytes
+
+	Entry        string `json:"entry,omitempty"`         // instead of that of the Spec
+	SharedMemory int64  `json:"shared_memory,omitempty"` // bytes
+	MinFailed    int    `json:"min_failed,omitempty"`    // failures that end the attempt; 0: one, negative: none
+	MinSucceeded int    `json:"min_succeeded,omitempty"` // successes that end the attempt, however the others are; 0: none
+	Ports        []Port `json:"ports,omitempty"`
 }
 
 // State is the state of a job, an attempt or a worker.

@@ -85,7 +85,8 @@ func fieldFlags(to *[]setting) (flags []cli.Flag) {
 	return flags
 }
 
-// load applies the job file name in any format, "-" for standard input. It tells what the format has and jobs have not.
+// load applies the job file name in any format, "-" for standard input. It tells what the format has and jobs have
+// not, as far as it does not matter.
 func load(a *app.App, d *jobfile.Draft, name string) error {
 	f, err := readJobFile(a, name)
 	if err != nil {
@@ -93,7 +94,9 @@ func load(a *app.App, d *jobfile.Draft, name string) error {
 	}
 	left, err := d.Load(f)
 	for _, l := range left {
-		a.Message("%s", l)
+		if !l.Matters() {
+			a.Message("%s", l)
+		}
 	}
 	return err
 }

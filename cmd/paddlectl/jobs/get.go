@@ -145,8 +145,8 @@ func (s *session) printJobs(o *getOptions, list []job.Record, first bool) error 
 		for i := range list {
 			r := &list[i]
 			rows = append(rows, []string{
-				strconv.Itoa(i), s.Name(r.Spec.Name), legacyCount(count(r, job.Trainer, job.Succeeded)), legacyCount(count(r, job.Trainer, job.Failed, job.Killed)),
-				legacyTime(r.Started), legacyTime(r.Ended), legacyCount(count(r, job.Trainer, job.Running, job.Uploading)),
+				strconv.Itoa(i), s.Name(r.Spec.Name), legacyCount(count(r, job.Succeeded)), legacyCount(count(r, job.Failed, job.Killed)),
+				legacyTime(r.Started), legacyTime(r.Ended), legacyCount(count(r, job.Running, job.Uploading)),
 			})
 		}
 		return legacyTable(s.Out, rows[skip(first):])

@@ -313,7 +313,11 @@ func (s *session) describe(r *job.Record) error {
 	}
 	add("Upload wait", spec.UploadWait.String())
 	for _, role := range spec.Roles {
-		add(strings.ToUpper(role.Name[:1])+role.Name[1:]+"s", fmt.Sprintf("%d, each with %s CPU, %d GPU, %s memory", role.Replicas, job.FormatCPU(role.CPU), role.GPU, job.FormatMemory(role.Memory)))
+		name := strings.ToUpper(role.Name[:1]) + role.Name[1:] + "s"
+		if spec.PAI != nil {
+			name = role.Name
+		}
+		add(name, fmt.Sprintf("%d, each with %s CPU, %d GPU, %s memory", role.Replicas, job.FormatCPU(role.CPU), role.GPU, job.FormatMemory(role.Memory)))
 	}
 	for _, p := range spec.Inputs {
 		add("Input", string(p))

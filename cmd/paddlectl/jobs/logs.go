@@ -166,7 +166,7 @@ func (l *logs) choose(ctx context.Context) error {
 	}
 	want := strings.TrimPrefix(l.o.worker, spec.Name+"-") // as the tables of 2017 name it
 	if l.o.rank != "" {
-		want = job.Trainer + "-" + l.o.rank
+		want = spec.Roles[0].Name + "-" + l.o.rank
 	}
 	if want != "" {
 		if !slices.Contains(all, want) {

@@ -85,7 +85,7 @@ func (s *session) attend(ctx context.Context, name string) error {
 			s.ReportFailure(err)
 			return cliio.Reported(*w.ExitCode)
 		}
-		missing = missing && (w.Role != job.Trainer || w.ExitCode != nil && *w.ExitCode == 0)
+		missing = missing && (r.Spec.Serves(w.Role) || w.ExitCode != nil && *w.ExitCode == 0)
 	}
 	if missing { // the programs did not fail, so outputs are missing
 		s.ReportFailure(err)

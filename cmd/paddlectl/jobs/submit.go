@@ -139,10 +139,17 @@ func (o *submitOptions) prepare(ctx context.Context, a *app.App, d *jobfile.Draf
 	} else if d.Package != "" && !filepath.IsAbs(d.Package) && o.file != "-" {
 		d.Package = filepath.Join(filepath.Dir(o.file), d.Package)
 	}
-	if d.Package == "" {
-		return nil, nil, cliargs.Usagef("a PACKAGE is needed: a local directory, or a directory /pfs/DC/... on the service")
+	if err := d.Undecided(); err != nil {
+		return nil, nil, err
 	}
-	pkg, err := a.ParseOperand(d.Package)
+	var pkg app.Operand
+	var err error
+	switch {
+	case d.Package != "":
+		pkg, err = a.ParseOperand(d.Package)
+	case d.Spec.PAI == nil:
+		err = cliargs.Usagef("a PACKAGE is needed: a local directory, or a directory /pfs/DC/... on the service")
+	}
 	if err != nil {
 		return nil, nil, err
 	}
@@ -161,15 +168,20 @@ func (o *submitOptions) prepare(ctx context.Context, a *app.App, d *jobfile.Draf
 	for i, p := range spec.Inputs {
 		spec.Inputs[i] = s.ownName(p)
 	}
+	if err := d.Place(s.user, s.dc); err != nil {
+		return nil, nil, err
+	}
 	sub := &submit.Submission{FS: s.fs, Engine: s.engine, Kind: s.kind, Spec: spec, Note: a.Message, Copy: transfer.Options{Origin: origin()}}
-	if pkg.Side == app.Local {
+	switch {
+	case d.Package == "": // codeDir of OpenPAI, or none
+	case pkg.Side == app.Local:
 		if slices.Contains(strings.Split(filepath.ToSlash(pkg.Local), "/"), "..") {
 			return nil, nil, cliargs.Usagef("the package %q contains \"..\": go to the directory above the package, or give an absolute path", pkg.Local)
 		}
 		if sub.Package, err = a.Local.End(pkg.Local); err != nil {
 			return nil, nil, err
 		}
-	} else {
+	default:
 		spec.Package = s.ownName(pkg.Path)
 	}
 	if !o.quiet && !o.dryRun && a.Terminal(a.Main.Stderr) {

@@ -76,11 +76,11 @@ func orDash(s string) string {
 	return s
 }
 
-// count returns the number of workers of a role in one of the states.
-func count(r *job.Record, role string, states ...job.State) (n int) {
+// count returns the number of workers, without parameter servers, in one of the states.
+func count(r *job.Record, states ...job.State) (n int) {
 	for _, w := range r.Workers {
 		for _, s := range states {
-			if w.State == s && w.Role == role {
+			if w.State == s && !r.Spec.Serves(w.Role) {
 				n++
 			}
 		}
@@ -90,7 +90,13 @@ func count(r *job.Record, role string, states ...job.State) (n int) {
 
 // trainers returns how many trainers of a job run or have succeeded, of how many.
 func trainers(r *job.Record) string {
-	return fmt.Sprintf("%d/%d", count(r, job.Trainer, job.Running, job.Uploading, job.Succeeded), r.Spec.Roles[0].Replicas)
+	all := 0
+	for _, role := range r.Spec.Roles {
+		if !r.Spec.Serves(role.Name) {
+			all += role.Replicas
+		}
+	}
+	return fmt.Sprintf("%d/%d", count(r, job.Running, job.Uploading, job.Succeeded), all)
 }
 
 // ending returns how a worker ended.

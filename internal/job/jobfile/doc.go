@@ -21,7 +21,8 @@
 //	job              what the formats have in common
 //	fromkube, frompai, fromown  the readers into a Job
 //	tokube, topai, toown        the writers
-//	rest             what a translation leaves out
-//	draft            a specification for engines in the making
+//	rest, matters    what a translation leaves out, and whether that changes what runs
+//	draft            a specification for engines in the making; totasks makes it of jobs of OpenPAI
+//	totasks          see draft
 //	shell            commands of shells and of containers
 package jobfile

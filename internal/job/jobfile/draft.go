@@ -2,6 +2,7 @@ package jobfile
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -17,8 +18,10 @@ type Draft struct {
 	Package          string // as it was given
 	Datacenter       string
 
-	pservers int  // -1: not given
-	servers  bool // something of parameter servers is given
+	pservers int    // -1: not given
+	servers  bool   // something of parameter servers is given
+	tasks    *tasks // of a job of OpenPAI
+	lost     []Left // what a file says, jobs have not, and no setting decides yet
 }
 
 // defaultWait is how long a job waits for its outputs.
@@ -143,14 +146,31 @@ func (d *Draft) Set(key, text string) error {
 	if !ok { // pservers.gpu
 		return fmt.Errorf("jobs have no %s", key)
 	}
-	return set(d, text)
+	d.lost = slices.DeleteFunc(d.lost, func(l Left) bool { return l.Option() == key })
+	if err := set(d, text); err != nil || d.tasks == nil {
+		return err
+	}
+	return d.setTasks(key)
 }
 
 // Load sets what a file describes, and returns what jobs do not have. The error names all mistakes in the file.
 func (d *Draft) Load(f *File) ([]Left, error) {
-	values, left, err := f.Settings()
+	tasks, left, err := f.tasks()
+	var values []Setting
+	if err == nil && tasks == nil {
+		values, left, err = f.Settings()
+	}
 	if err != nil {
 		return nil, f.Mistakes(err)
+	}
+	for _, l := range left {
+		if l.Matters() {
+			d.lost = append(d.lost, l)
+		}
+	}
+	if tasks != nil {
+		d.tasks = tasks
+		d.Spec.Name, d.Spec.Image, d.Spec.Env, d.Spec.PAI, d.Spec.MaxAttempts = tasks.name, tasks.image, tasks.env, tasks.pai, tasks.attempts
 	}
 	var wrong []string
 	for _, v := range values {
@@ -159,6 +179,19 @@ func (d *Draft) Load(f *File) ([]Left, error) {
 		}
 	}
 	return left, joined(wrong)
+}
+
+// Undecided returns an error if the file says something that changes what runs, jobs do not have, and no setting decides.
+func (d *Draft) Undecided() error {
+	var texts []string
+	for _, l := range d.lost {
+		way := "remove it from the file if the job can do without"
+		if key := l.Option(); key != "" {
+			way = "decide it with the option for " + key + ", or remove it"
+		}
+		texts = append(texts, l.String()+": "+way)
+	}
+	return joined(texts)
 }
 
 // Mistakes returns the error of a file that cannot be used, with all that is wrong: err if there are no findings.
@@ -192,6 +225,10 @@ exec paddle train --config="$TOPOLOGY" --local=0 --trainer_id="$PADDLE_INIT_TRAI
 // Finish completes the Spec but for the user, the datacenter and the package.
 func (d *Draft) Finish() *job.Spec {
 	s := &d.Spec
+	if d.tasks != nil {
+		s.Roles, s.Entry = d.tasks.roles, ""
+		return s
+	}
 	servers := d.pservers
 	if servers < 0 {
 		servers = 0

@@ -16,6 +16,8 @@ type Left struct {
 	Column int    `json:"column"`
 	Field  string `json:"field"`
 	Text   string `json:"text"`
+
+	format Format
 }
 
 // Place returns FILE:LINE:COLUMN.
@@ -31,7 +33,7 @@ func (l Left) String() string { return fmt.Sprintf("%s: %s: %s", l.Place(), l.Fi
 // left returns what there is to say about a field of the document.
 func (d *document) left(field, format string, args ...any) Left {
 	at := d.at(field)
-	return Left{d.file.Name, at.Line, at.Column, field, fmt.Sprintf(format, args...)}
+	return Left{d.file.Name, at.Line, at.Column, field, fmt.Sprintf(format, args...), d.format}
 }
 
 // take returns a value and clears it, since it is carried.

@@ -52,7 +52,8 @@ func resourceOf(o *unstructured.Unstructured) schema.GroupVersionResource {
 type controller struct {
 	metav1.ObjectMeta
 	resource schema.GroupVersionResource // of an operator; empty for a Job of Kubernetes
-	complete bool                        // all have succeeded
+	complete bool                        // all have succeeded, or as many as have to
+	mixed    bool                        // all have ended, and some have failed, which the rules of the role allow
 	failure  string                      // why it failed; "" if it has not
 }
 
@@ -61,6 +62,10 @@ func jobController(b batchv1.Job) controller {
 	c := controller{ObjectMeta: b.ObjectMeta, failure: jobFailure(&b)}
 	for _, d := range b.Status.Conditions {
 		c.complete = c.complete || d.Type == batchv1.JobComplete && d.Status == corev1.ConditionTrue
+		c.mixed = c.mixed || d.Type == batchv1.JobFailed && d.Status == corev1.ConditionTrue && d.Reason == batchv1.JobReasonFailedIndexes
+	}
+	if c.mixed {
+		c.failure = ""
 	}
 	return c
 }
@@ -117,6 +122,8 @@ func (c *Config) checkEngine(spec *job.Spec) error {
 		return bad("this datacenter has no scheduler %q", Volcano)
 	case !gang(spec) && (spec.Queue != "" || spec.Priority != ""):
 		return bad("a queue and a priority need the scheduler %q", Volcano)
+	case engine != Name && spec.PAI != nil:
+		return bad("the engine %q runs trainers and parameter servers, and not the task roles of OpenPAI: use the engine %q", engine, Name)
 	case engine != Name && spec.Restart == job.RestartRank:
 		return bad("the engine %q cannot start one process again: use --restart job, or the engine %q", engine, Name)
 	case engine == PaddleJob && c.Mount == Sidecar:

@@ -28,7 +28,7 @@ type Options struct {
 	Store func(user string) (pfs.FileSystem, error)
 	// Commit writes the marker of an attempt whose trainers have all succeeded. Its error says whose outputs are
 	// missing or incomplete.
-	Commit func(ctx context.Context, fsys pfs.FileSystem, spec *job.Spec, attempt int) error
+	Commit func(ctx context.Context, fsys pfs.FileSystem, spec *job.Spec, attempt int, workers []string) error
 	// Abandon writes the marker for incomplete outputs where w has none, and sets it in w. It is called when no uploader of w is left.
 	Abandon func(ctx context.Context, fsys pfs.FileSystem, spec *job.Spec, w *job.Worker, reason string) error
 	Log     *slog.Logger

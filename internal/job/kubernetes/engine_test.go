@@ -45,7 +45,7 @@ func newScene(t *testing.T) *scene {
 			return fmt.Sprint("token-", s.tokens), time.Now().Add(15 * time.Minute), nil
 		},
 		Store:  func(string) (pfs.FileSystem, error) { return s.fsys, nil },
-		Commit: func(context.Context, pfs.FileSystem, *job.Spec, int) error { s.commits++; return s.commit },
+		Commit: func(context.Context, pfs.FileSystem, *job.Spec, int, []string) error { s.commits++; return s.commit },
 		Abandon: func(_ context.Context, _ pfs.FileSystem, _ *job.Spec, w *job.Worker, reason string) error {
 			s.abandoned[fmt.Sprintf("%s/%d", w.Name, w.Attempt)], w.Outputs = reason, "_INCOMPLETE"
 			return s.unmarked

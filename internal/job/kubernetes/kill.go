@@ -1,6 +1,7 @@
 package kubernetes
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -200,12 +201,47 @@ func (s *seen) over(attempt int) bool {
 	})
 }
 
-// jobOf returns the controller of an attempt, or nil.
-func (s *seen) jobOf(attempt int) *controller {
+// jobOf returns the controller of an attempt, or nil. For a job of OpenPAI, which has one for each task role, it has the state
+// of all; it is nil if one is missing.
+func (s *seen) jobOf(spec *job.Spec, attempt int) *controller {
+	all := map[string]*controller{}
 	for i := range s.jobs {
-		if attemptOf(s.jobs[i].ObjectMeta) == attempt {
-			return &s.jobs[i]
+		switch b := &s.jobs[i]; {
+		case attemptOf(b.ObjectMeta) != attempt:
+		case spec.PAI == nil:
+			return b
+		default:
+			all[b.Labels[labelRole]] = b
 		}
 	}
-	return nil
+	if len(all) == 0 {
+		return nil
+	}
+	sum := controller{complete: true}
+	for _, r := range spec.Roles {
+		b := all[r.Name]
+		switch {
+		case b != nil && b.complete && r.MinSucceeded > 0:
+			return &controller{complete: true} // whatever the others do
+		case b == nil:
+			sum.complete = false
+		default:
+			sum.complete = sum.complete && (b.complete || b.mixed)
+			sum.failure = cmp.Or(sum.failure, b.failure)
+		}
+	}
+	if len(all) < len(spec.Roles) && sum.failure == "" {
+		return nil
+	}
+	return &sum
+}
+
+// open returns what is to be stopped when an attempt is over. A Job that has ended keeps its pods, and so their logs; only the
+// operator of a failed PaddleJob lets other pods run.
+func (s *seen) open() *seen {
+	left := *s
+	left.jobs = slices.DeleteFunc(slices.Clone(s.jobs), func(b controller) bool {
+		return b.complete || b.mixed || b.failure != "" && b.resource != paddleJobs
+	})
+	return &left
 }

@@ -1,6 +1,7 @@
 package kubernetes
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -56,9 +57,22 @@ const (
 const port = 6170
 
 // attemptName returns the name of the controller of a role's pods: SLUG-HASH-ATTEMPT-ROLE. A pod of the
-// rank i has the host name SLUG-HASH-ATTEMPT-ROLE-i.
+// rank i has the host name SLUG-HASH-ATTEMPT-ROLE-i. A task role of OpenPAI, whose name may be long, has its number there.
 func attemptName(spec *job.Spec, attempt int, role string) string {
+	if spec.PAI != nil {
+		role = fmt.Sprintf("t%d", slices.IndexFunc(spec.Roles, func(r job.Role) bool { return r.Name == role }))
+	}
 	return fmt.Sprintf("%s-%d-%s", job.ObjectName(spec.Name), attempt, role)
+}
+
+// trainers returns the addresses of all processes but parameter servers.
+func trainers(spec *job.Spec, attempt int) (list []string) {
+	for _, r := range spec.Roles {
+		if !spec.Serves(r.Name) {
+			list = append(list, endpoints(spec, attempt, r.Name)...)
+		}
+	}
+	return list
 }
 
 // endpoints returns the addresses of a role, by DNS: relative to the namespace, so that no domain is
@@ -176,7 +190,7 @@ func (c *Config) attempt(spec *job.Spec, attempt int) []object {
 		return append(list, c.volcanoJob(spec, attempt))
 	}
 	for _, role := range slices.Backward(spec.Roles) { // parameter servers first
-		if role.Name == job.Pserver {
+		if spec.Serves(role.Name) {
 			list = append(list, c.pservers(spec, role, attempt))
 		} else {
 			list = append(list, c.trainers(spec, role, attempt))
@@ -202,16 +216,28 @@ func (c *Config) trainers(spec *job.Spec, role job.Role, attempt int) *batchv1.J
 			Template:             c.pod(spec, role, attempt),
 		},
 	}
+	if role.MinSucceeded > 0 {
+		j.Spec.SuccessPolicy = &batchv1.SuccessPolicy{Rules: []batchv1.SuccessPolicyRule{{SucceededCount: ptr(int32(role.MinSucceeded))}}}
+	}
 	evicted := batchv1.PodFailurePolicyRule{
 		OnPodConditions: []batchv1.PodFailurePolicyOnPodConditionsPattern{{Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue}},
 	}
-	if spec.Restart == job.RestartRank {
+	switch {
+	case !role.Fails(1): // OpenPAI tolerates some failures
+		evicted.Action = batchv1.PodFailurePolicyActionFailJob
+		j.Spec.PodFailurePolicy = &batchv1.PodFailurePolicy{Rules: []batchv1.PodFailurePolicyRule{evicted}}
+		j.Spec.BackoffLimitPerIndex = ptr(int32(0))
+		j.Spec.BackoffLimit = ptr(n)
+		if role.MinFailed > 0 {
+			j.Spec.MaxFailedIndexes = ptr(int32(role.MinFailed - 1))
+		}
+	case spec.Restart == job.RestartRank:
 		evicted.Action = batchv1.PodFailurePolicyActionIgnore
 		j.Spec.PodFailurePolicy = &batchv1.PodFailurePolicy{Rules: []batchv1.PodFailurePolicyRule{evicted}}
 		j.Spec.BackoffLimitPerIndex = ptr(int32(spec.MaxAttempts - 1))
 		j.Spec.MaxFailedIndexes = ptr(int32(0))
 		j.Spec.BackoffLimit = ptr(int32(role.Replicas * spec.MaxAttempts))
-	} else {
+	default:
 		evicted.Action = batchv1.PodFailurePolicyActionFailJob
 		j.Spec.PodFailurePolicy = &batchv1.PodFailurePolicy{Rules: []batchv1.PodFailurePolicyRule{evicted, {
 			Action: batchv1.PodFailurePolicyActionFailJob,
@@ -341,7 +367,7 @@ func (c *Config) volumes(spec *job.Spec, role job.Role) ([]corev1.Volume, corev1
 	empty := func(name string, limit resource.Quantity) corev1.Volume {
 		return corev1.Volume{Name: name, VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{SizeLimit: &limit}}}
 	}
-	shm := empty("shm", *resource.NewQuantity(role.Memory/2, resource.BinarySI))
+	shm := empty("shm", *resource.NewQuantity(cmp.Or(role.SharedMemory, role.Memory/2), resource.BinarySI))
 	shm.EmptyDir.Medium = corev1.StorageMediumMemory
 	volumes := []corev1.Volume{
 		empty("agent", resource.MustParse("256Mi")), empty("job", c.Storage), shm,
@@ -411,7 +437,7 @@ func (c *Config) rankEnv(spec *job.Spec, role string, attempt int) []corev1.EnvV
 	switch {
 	case engineOf(spec) != Name: // the name of the pod ends with it
 		index = from("PFS_INDEX", "metadata.name")
-	case role == job.Pserver:
+	case spec.Serves(role):
 		index = from("PFS_INDEX", "metadata.labels['"+appsv1.PodIndexLabel+"']")
 	}
 	env := []corev1.EnvVar{{Name: "PFS_ROLE", Value: role}, index, {Name: "PFS_ATTEMPT", Value: strconv.Itoa(attempt)}}
@@ -419,8 +445,8 @@ func (c *Config) rankEnv(spec *job.Spec, role string, attempt int) []corev1.EnvV
 		env = append(env, from("PFS_RESTART", "metadata.annotations['"+batchv1.JobIndexFailureCountAnnotation+"']"),
 			from("PFS_EVICTED", "metadata.annotations['"+batchv1.JobIndexIgnoredFailureCountAnnotation+"']"))
 	}
-	env = append(env, corev1.EnvVar{Name: "PFS_TRAINERS", Value: strings.Join(endpoints(spec, attempt, job.Trainer), ",")})
-	if replicas(spec, job.Pserver) > 0 {
+	env = append(env, corev1.EnvVar{Name: "PFS_TRAINERS", Value: strings.Join(trainers(spec, attempt), ",")})
+	if spec.PAI == nil && replicas(spec, job.Pserver) > 0 {
 		env = append(env, corev1.EnvVar{Name: "PFS_PSERVERS", Value: strings.Join(endpoints(spec, attempt, job.Pserver), ",")})
 	}
 	return env

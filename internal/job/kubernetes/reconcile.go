@@ -117,7 +117,7 @@ func (e *Engine) step(ctx context.Context, j *entry, s *seen, written map[key]st
 	if j.Created < j.Attempt {
 		return e.begin(ctx, j, s)
 	}
-	b := s.jobOf(j.Attempt)
+	b := s.jobOf(&j.Spec, j.Attempt)
 	switch failed, final := e.failed(j, s, b); {
 	case j.SucceededN == j.Attempt || failed == "" && complete(j, s, b):
 		return e.succeed(ctx, j, s)
@@ -179,15 +179,15 @@ func trouble(j *entry, s *seen, b *controller, list []job.Worker) string {
 		taken = j.Taken
 	}
 	if b.failure != "" {
-		return cmp.Or(taken, firstFailure(list, b), b.failure)
+		return cmp.Or(taken, firstFailure(&j.Spec, list, b), b.failure)
 	}
 	if j.Spec.Restart == job.RestartJob {
 		// A StatefulSet replaces the pod of a parameter server, but what that knew is lost.
-		if strings.HasPrefix(taken, job.Pserver) && !trainersOver(list) {
+		if strings.HasPrefix(taken, job.Pserver) && j.Spec.PAI == nil && !trainersOver(list) {
 			return taken
 		}
 		for _, w := range list {
-			if w.Role != job.Pserver {
+			if !j.Spec.Serves(w.Role) {
 				continue
 			}
 			p := podOf(s.pods, w.Role, j.Attempt, w.Index)
@@ -251,11 +251,11 @@ func (e *Engine) noteTaken(ctx context.Context, p *corev1.Pod) error {
 }
 
 // firstFailure explains the failure of the worker of b that ended first, or returns "".
-func firstFailure(list []job.Worker, b *controller) (text string) {
+func firstFailure(spec *job.Spec, list []job.Worker, b *controller) (text string) {
 	var first time.Time
 	for _, w := range list {
 		failed := w.State == job.Failed || w.ExitCode != nil && *w.ExitCode != 0
-		if failed && (w.Role == job.Trainer || !b.resource.Empty()) && w.Reason != "" && (text == "" || w.Ended.Before(first)) {
+		if failed && (!spec.Serves(w.Role) || !b.resource.Empty()) && w.Reason != "" && (text == "" || w.Ended.Before(first)) {
 			text, first = w.Name+": "+strings.TrimSuffix(w.Reason, "; upload pending"), w.Ended
 		}
 	}
@@ -274,17 +274,7 @@ func (e *Engine) fail(ctx context.Context, j *entry, s *seen, reason string, fin
 		}
 	}
 	left := j.Spec.Restart == job.RestartJob && j.Attempt < j.Spec.MaxAttempts && !j.Final
-	// A failed Job keeps its pods, and so their logs. A Job that has not failed is removed. So is a failed PaddleJob, because its
-	// operator lets the other pods run.
-	b := s.jobOf(j.Attempt)
-	if b != nil && (b.failure == "" || b.resource == paddleJobs) {
-		if err := e.stopAttempts(ctx, s, func(n int) bool { return n == j.Attempt }); err != nil {
-			return err
-		}
-	}
-	noJobs := *s
-	noJobs.jobs = nil
-	if err := e.stopAttempts(ctx, &noJobs, func(n int) bool { return n == j.Attempt }); err != nil {
+	if err := e.stopAttempts(ctx, s.open(), func(n int) bool { return n == j.Attempt }); err != nil {
 		return err
 	}
 	if !s.over(j.Attempt) || len(s.sets) > 0 {
@@ -323,12 +313,10 @@ func (e *Engine) begin(ctx context.Context, j *entry, s *seen) error {
 
 // succeed ends a job whose trainers have all succeeded: it ends the parameter servers and commits the outputs.
 func (e *Engine) succeed(ctx context.Context, j *entry, s *seen) error {
-	if b := s.jobOf(j.Attempt); b != nil && b.resource == paddleJobs && !s.over(j.Attempt) {
+	if b := s.jobOf(&j.Spec, j.Attempt); b != nil && b.resource == paddleJobs && !s.over(j.Attempt) {
 		return e.endServers(ctx, j, s)
 	}
-	noJobs := *s
-	noJobs.jobs = nil
-	if err := e.stopAttempts(ctx, &noJobs, func(int) bool { return true }); err != nil {
+	if err := e.stopAttempts(ctx, s.open(), func(int) bool { return true }); err != nil {
 		return err
 	}
 	if len(s.sets) > 0 || !s.over(j.Attempt) {
@@ -342,7 +330,7 @@ func (e *Engine) succeed(ctx context.Context, j *entry, s *seen) error {
 		return err
 	}
 	state, reason := job.Succeeded, ""
-	if err := e.Commit(ctx, fsys, &j.Spec, j.Attempt); err != nil {
+	if err := e.Commit(ctx, fsys, &j.Spec, j.Attempt, succeeded(j, s)); err != nil {
 		if pfs.KindOf(err).Temporary() {
 			return err // the store is away
 		}
@@ -353,6 +341,18 @@ func (e *Engine) succeed(ctx context.Context, j *entry, s *seen) error {
 		err = e.removeShared(ctx, j.ns(), j.name())
 	}
 	return err
+}
+
+// succeeded returns the workers whose outputs count.
+func succeeded(j *entry, s *seen) (names []string) {
+	for _, w := range workers(j, s) {
+		// A task of OpenPAI may fail, or be ended because others have succeeded.
+		tolerated := j.Spec.PAI != nil && (w.ExitCode == nil || *w.ExitCode != 0 || w.Outputs == "_FAILED")
+		if !j.Spec.Serves(w.Role) && !tolerated {
+			names = append(names, w.Name)
+		}
+	}
+	return names
 }
 
 // endServers removes a PaddleJob whose trainers have succeeded and whose parameter servers do not end by themselves.

@@ -142,9 +142,12 @@ func judge(j *entry, s *seen) *job.Record {
 		return &r
 	}
 	r.Workers = workers(j, s)
-	trainers := r.Workers[:replicas(&j.Spec, job.Trainer)]
-	running, over := 0, 0
-	for _, w := range trainers {
+	trainers, running, over := 0, 0, 0
+	for _, w := range r.Workers {
+		if j.Spec.Serves(w.Role) {
+			continue
+		}
+		trainers++
 		switch {
 		case w.State == job.Running:
 			running++
@@ -161,7 +164,7 @@ func judge(j *entry, s *seen) *job.Record {
 		r.State, r.Reason = job.Killing, "its processes end and upload their outputs"
 	case j.FailedN == j.Attempt:
 		r.State, r.Reason = job.Running, fmt.Sprintf("attempt %d of %d failed: %s; its processes end and upload their outputs", j.Attempt, j.Spec.MaxAttempts, j.Failed)
-	case over == len(trainers):
+	case over == trainers:
 		r.State, r.Reason = job.Uploading, "upload pending: the outputs are being committed"
 	case running+over > 0:
 		r.State = job.Running

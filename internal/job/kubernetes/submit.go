@@ -93,10 +93,7 @@ func (e *Engine) Submit(ctx context.Context, spec *job.Spec) error {
 // check refuses what this engine cannot run.
 func (e *Engine) check(ctx context.Context, spec *job.Spec) error {
 	bad := func(format string, args ...any) error { return pfs.Errorf(submitOp, "", pfs.Invalid, format, args...) }
-	most := 0
-	for _, r := range spec.Roles {
-		most = max(most, len(strings.Join(endpoints(spec, 1, r.Name), ",")))
-	}
+	most := max(len(strings.Join(trainers(spec, 1), ",")), len(strings.Join(endpoints(spec, 1, job.Pserver), ",")))
 	if err := e.Config.checkEngine(spec); err != nil {
 		return err
 	}

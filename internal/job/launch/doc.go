@@ -8,7 +8,7 @@
 //
 // # Files
 //
-//	environ              the environment of a rank
+//	environ, pai         the environment of a rank; what jobs of OpenPAI find
 //	options              options, trainer_id and trainer_count, the exit record
 //	run_linux            the entry: its start, signals and end
 //	run_other            systems without it

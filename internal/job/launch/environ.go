@@ -1,6 +1,7 @@
 package launch
 
 import (
+	"cmp"
 	"maps"
 	"net"
 	"slices"
@@ -18,7 +19,7 @@ type Rank struct {
 	Attempt int
 	Restart int // how often the rank was restarted in place
 
-	Trainers, Pservers []string // HOST:PORT of all, by index
+	Trainers, Pservers []string // HOST:PORT of all, by index. With Spec.PAI all processes are in Trainers, role by role
 
 	Package string      // the local directory of the package
 	Root    string      // the directory that has the tree /pfs; empty if there is none
@@ -30,15 +31,40 @@ type Rank struct {
 
 // endpoint returns the rank's own HOST:PORT.
 func (r *Rank) endpoint() string {
-	of := r.Trainers
-	if r.Role == job.Pserver {
+	of, index := r.Trainers, r.number()
+	if r.Spec.Serves(r.Role) {
 		of = r.Pservers
 	}
-	if r.Index < len(of) {
-		return of[r.Index]
+	if index < len(of) {
+		return of[index]
 	}
 	return ""
 }
+
+// number returns the index of the process among the trainers, or among the parameter servers.
+func (r *Rank) number() int {
+	n := r.Index
+	for _, role := range r.Spec.Roles {
+		if r.Spec.PAI == nil || role.Name == r.Role {
+			break
+		}
+		n += role.Replicas
+	}
+	return n
+}
+
+// role returns the role of the process.
+func (r *Rank) role() job.Role {
+	for _, role := range r.Spec.Roles {
+		if role.Name == r.Role {
+			return role
+		}
+	}
+	return job.Role{}
+}
+
+// entry returns the command for a shell.
+func (r *Rank) entry() string { return cmp.Or(r.role().Entry, r.Spec.Entry) }
 
 // Environ returns the environment of the entry: base, what the user set, and the variables of
 // PaddlePaddle's clusters since 2017. Later ones replace earlier ones.
@@ -51,7 +77,12 @@ func (r *Rank) Environ(base []string) []string {
 	}
 	maps.Copy(env, r.Spec.Env)
 	maps.Copy(env, r.variables())
-	env["PYTHONPATH"] = strings.TrimSuffix(r.Package+":"+env["PYTHONPATH"], ":")
+	if r.Spec.PAI != nil {
+		maps.Copy(env, r.paiVariables(env))
+	}
+	if r.Package != "" && r.Spec.PAI == nil {
+		env["PYTHONPATH"] = strings.TrimSuffix(r.Package+":"+env["PYTHONPATH"], ":")
+	}
 	list := make([]string, 0, len(env))
 	for k, v := range env {
 		list = append(list, k+"="+v)
@@ -63,17 +94,15 @@ func (r *Rank) Environ(base []string) []string {
 func (r *Rank) variables() map[string]string {
 	s, n := r.Spec, strconv.Itoa
 	host, port, _ := net.SplitHostPort(r.endpoint())
-	var own job.Role
-	for _, role := range s.Roles {
-		if role.Name == r.Role {
-			own = role
-		}
-	}
+	own := r.role()
 	useGPU, devices := 0, max(1, own.CPU/1000)
 	if own.GPU > 0 {
 		useGPU, devices = 1, own.GPU
 	}
-	role := strings.ToUpper(r.Role)
+	role, number := strings.ToUpper(job.Trainer), n(r.number())
+	if s.Serves(r.Role) {
+		role = strings.ToUpper(job.Pserver)
+	}
 	env := map[string]string{
 		// Of this project.
 		"PFS_OUTPUT":   r.Dir.Output(),
@@ -90,14 +119,14 @@ func (r *Rank) variables() map[string]string {
 		"TRAINERS":                         n(len(r.Trainers)),
 		"PSERVERS":                         n(len(r.Pservers)),
 		"TOPOLOGY":                         s.Topology,
-		"ENTRY":                            s.Entry,
+		"ENTRY":                            r.entry(),
 		"TRAINER_PACKAGE":                  r.Package,
 		"PADDLE_INIT_PORT":                 port,
 		"PADDLE_INIT_PORTS_NUM":            "1",
 		"PADDLE_INIT_PORTS_NUM_FOR_SPARSE": "1",
 		"PADDLE_INIT_TRAINER_COUNT":        strconv.FormatInt(devices, 10),
 		"PADDLE_INIT_NUM_GRADIENT_SERVERS": n(len(r.Trainers)),
-		"PADDLE_INIT_TRAINER_ID":           n(r.Index),
+		"PADDLE_INIT_TRAINER_ID":           number,
 		"PADDLE_INIT_NUM_PASSES":           n(s.Passes),
 		"PADDLE_INIT_USE_GPU":              n(useGPU),
 		"PADDLE_INIT_PSERVERS":             hosts(r.Pservers),
@@ -108,7 +137,7 @@ func (r *Rank) variables() map[string]string {
 		"TRAINER_PORTS_NUM":            "1",
 		"TRAINING_ROLE":                role,
 		"PADDLE_TRAINING_ROLE":         role,
-		"PADDLE_TRAINER_ID":            n(r.Index),
+		"PADDLE_TRAINER_ID":            number,
 		"PADDLE_TRAINERS":              hosts(r.Trainers),
 		"PADDLE_TRAINERS_NUM":          n(len(r.Trainers)),
 		"PADDLE_TRAINER_ENDPOINTS":     strings.Join(r.Trainers, ","),

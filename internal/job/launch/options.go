@@ -42,7 +42,7 @@ const (
 
 // writeFiles writes the files by which programs learned their rank in 2017.
 func (r *Rank) writeFiles() error {
-	for name, n := range map[string]int{"trainer_id": r.Index, "trainer_count": len(r.Trainers)} {
+	for name, n := range map[string]int{"trainer_id": r.number(), "trainer_count": len(r.Trainers)} {
 		if err := os.WriteFile(filepath.Join(r.JobRoot, name), fmt.Appendln(nil, n), 0o644); err != nil {
 			return err
 		}

@@ -57,6 +57,12 @@ func run(opts Options, signals <-chan os.Signal) *job.Exit {
 		if err := r.writeFiles(); err != nil {
 			return 0, err
 		}
+		if r.Spec.PAI != nil {
+			if err := r.prepare(); err != nil {
+				return 0, err
+			}
+			defer os.RemoveAll(r.work())
+		}
 		var copies sync.WaitGroup
 		pid, err := start(opts, logs, &copies)
 		if err != nil {
@@ -119,12 +125,15 @@ func start(opts Options, logs *logFiles, copies *sync.WaitGroup) (pid int, err e
 		return 0, err
 	}
 	defer stderrEnd.Close()
-	command := []string{"/bin/sh", "-c", r.Spec.Entry}
+	dir, command := r.Package, []string{"/bin/sh", "-c", r.entry()}
+	if r.Spec.PAI != nil {
+		dir = r.work()
+	}
 	if r.Tools != "" {
 		command = []string{r.Tools, r.Spec.Tool}
 	}
 	p, err := os.StartProcess(command[0], command, &os.ProcAttr{
-		Dir:   r.Package,
+		Dir:   dir,
 		Env:   r.Environ(opts.Env),
 		Files: []*os.File{stdin, stdoutEnd, stderrEnd},
 		Sys:   &syscall.SysProcAttr{Setpgid: true},

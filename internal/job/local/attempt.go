@@ -21,6 +21,7 @@ type attempt struct {
 	runs  []*run // the last of each worker
 	old   []*run // those before restarts in place
 	wake  chan struct{}
+	done  bool // see over
 	final bool // a failure ends the job, however many attempts are left
 
 	stopping time.Time // when the ranks were asked to end
@@ -100,7 +101,7 @@ func (a *attempt) run(ctx context.Context) (job.State, string, error) {
 			r.State = state
 			a.save()
 		}
-		if a.done() {
+		if a.closed() {
 			break
 		}
 		select {
@@ -138,7 +139,14 @@ func (a *attempt) judge(i int) {
 		a.runs[i] = newRun(a, w)
 		return
 	}
-	a.fail(fmt.Sprintf("%s: %s", w.Name, run.exit.Reason))
+	role := roleOf(spec, w.Role)
+	if failed := a.ended()[w.Role].Failed; role.Fails(failed) {
+		reason := fmt.Sprintf("%s: %s", w.Name, run.exit.Reason)
+		if failed > 1 {
+			reason = fmt.Sprintf("%d processes of %s have failed, the last with: %s", failed, w.Role, reason)
+		}
+		a.fail(reason)
+	}
 }
 
 // fail ends the attempt.
@@ -151,8 +159,8 @@ func (a *attempt) fail(reason string) {
 	}
 }
 
-// control ends ranks: all of them after a failure, a kill or the time limit, and the parameter servers
-// when the trainers are done.
+// control ends ranks: all of them after a failure, a kill or the time limit, and those that are left, such as parameter
+// servers, when the attempt is over.
 func (a *attempt) control() {
 	spec := &a.state.Record.Spec
 	select {
@@ -161,26 +169,41 @@ func (a *attempt) control() {
 		a.fail("killed by the user")
 	default:
 	}
-	if limit := spec.TimeLimit; limit > 0 && a.state.Boot == bootID() && uptime()-a.state.Began > limit && !a.trainersDone() {
+	if limit := spec.TimeLimit; limit > 0 && a.state.Boot == bootID() && uptime()-a.state.Began > limit && !a.over() {
 		a.final = true
 		a.fail(fmt.Sprintf("the time limit of %v is over", limit))
 	}
-	trainersDone := a.trainersDone()
+	over := a.over()
 	for _, run := range a.runs {
-		if run.exit == nil && (!a.stopping.IsZero() || trainersDone) {
+		if run.exit == nil && (!a.stopping.IsZero() || over) {
 			run.dismissed = true
 			run.stop(a.state.Grace)
 		}
 	}
 }
 
-func (a *attempt) trainersDone() bool {
+// ended counts the processes that have ended by themselves, by role.
+func (a *attempt) ended() map[string]job.Tally {
+	all := map[string]job.Tally{}
 	for _, run := range a.runs {
-		if run.worker.Role == job.Trainer && run.exit == nil {
-			return false
+		if run.exit == nil || run.dismissed {
+			continue
 		}
+		t := all[run.worker.Role]
+		if run.exit.Code == 0 {
+			t.Succeeded++
+		} else {
+			t.Failed++
+		}
+		all[run.worker.Role] = t
 	}
-	return true
+	return all
+}
+
+// over reports whether the programs of the attempt are done. Then it stays so.
+func (a *attempt) over() bool {
+	a.done = a.done || a.state.Record.Spec.Over(a.ended())
+	return a.done
 }
 
 // current returns the state of the job while the attempt runs.
@@ -201,8 +224,8 @@ func (a *attempt) current() job.State {
 	return job.Pending
 }
 
-// done reports whether every process has ended and every uploader is done.
-func (a *attempt) done() bool {
+// closed reports whether every process has ended and every uploader is done.
+func (a *attempt) closed() bool {
 	for _, run := range append(a.runs, a.old...) {
 		if !run.done() {
 			return false
@@ -225,16 +248,20 @@ func (a *attempt) outcome(ctx context.Context) (job.State, string, error) {
 	case a.failure != "":
 		return job.Failed, a.failure, nil
 	}
+	var workers []string // whose outputs count
 	for _, run := range a.runs {
-		marker, missing := run.outputs()
-		if run.worker.Role == job.Trainer && marker != output.Success {
+		if run.dismissed || run.exit.Code != 0 || r.Spec.Serves(run.worker.Role) {
+			continue
+		}
+		workers = append(workers, run.worker.Name)
+		if marker, missing := run.outputs(); marker != output.Success {
 			// The training is done. Another attempt would repeat it.
 			a.final = true
 			return job.Failed, fmt.Sprintf("%s: its outputs are incomplete: %s; the files are in %s", run.worker.Name, missing, run.dir.Output()), nil
 		}
 	}
 	attempts := job.Dir(r.Spec.Datacenter, r.Spec.User, r.Spec.Name).Join("attempts").Join(strconv.Itoa(r.Attempt))
-	if err := output.CommitAttempt(retry.With(ctx, retry.New(retry.Default, nil)), a.opts.FS, attempts, r.Spec.Roles[0].Replicas); err != nil {
+	if err := output.CommitAttempt(retry.With(ctx, retry.New(retry.Default, nil)), a.opts.FS, attempts, workers); err != nil {
 		if ctx.Err() != nil {
 			return "", "", ctx.Err()
 		}

@@ -94,6 +94,18 @@ func check(spec *job.Spec) error {
 	if len(spec.Outputs) > 0 && ranks > 1 {
 		return pfs.Errorf("local.Submit", "", pfs.Invalid, "the output directory %s would be that of all %d ranks, which run on one machine: write to $PFS_OUTPUT instead", spec.Outputs[0], ranks)
 	}
+	taken := map[int]bool{} // ports that roles ask for
+	for _, r := range spec.Roles {
+		for _, p := range r.Ports {
+			for n := range p.Count * r.Replicas {
+				port := p.First + n%p.Count
+				if p.First > 0 && taken[port] {
+					return pfs.Errorf("local.Submit", "", pfs.Invalid, "two processes ask for the port %d (%s) of this machine: write 0 to let the engine choose", port, p.Label)
+				}
+				taken[port] = true
+			}
+		}
+	}
 	return thisMachine().check(spec)
 }
 

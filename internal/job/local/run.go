@@ -123,9 +123,13 @@ func (r *run) start() error {
 	if len(spec.Inputs) > 0 {
 		inputs = r.a.dir.file(inputsDir)
 	}
+	code := r.a.dir.file(packageDir)
+	if spec.Package == "" {
+		code = ""
+	}
 	data, err := json.Marshal(launchOptions{
 		Rank: launch.Rank{Spec: spec, Inputs: inputs, Role: r.worker.Role, Index: r.worker.Index, Attempt: r.worker.Attempt, Restart: r.worker.Restarts,
-			Trainers: s.Trainers, Pservers: s.Pservers, Package: r.a.dir.file(packageDir), Root: s.Root, JobRoot: r.dir.Root(), Dir: r.dir},
+			Trainers: s.Trainers, Pservers: s.Pservers, Package: code, Root: s.Root, JobRoot: r.dir.Root(), Dir: r.dir},
 		Environ: r.a.dir.file(environFile),
 		Grace:   s.Grace,
 	})

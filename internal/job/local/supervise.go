@@ -11,6 +11,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -200,15 +201,22 @@ func (s *supervisor) carryOut(ctx context.Context) error {
 // begin prepares attempt n.
 func (s *supervisor) begin(n int) error {
 	r := &s.state.Record
-	ranks := 0
+	var ports []int // of each rank
+	trainers := 0
 	for _, role := range r.Spec.Roles {
-		ranks += role.Replicas
+		need := 1
+		if r.Spec.PAI != nil {
+			need = role.PortCount()
+		}
+		ports = append(ports, slices.Repeat([]int{need}, role.Replicas)...)
+		if !r.Spec.Serves(role.Name) {
+			trainers += role.Replicas
+		}
 	}
-	all, err := endpoints(ranks)
+	all, err := endpoints(ports)
 	if err != nil {
 		return err
 	}
-	trainers := r.Spec.Roles[0].Replicas
 	s.state.Trainers, s.state.Pservers = all[:trainers], all[trainers:]
 	s.state.Boot, s.state.Began = bootID(), uptime()
 	if n == 1 {
@@ -365,6 +373,9 @@ func (s *supervisor) stage(ctx context.Context) (*stage.Inputs, error) {
 // copyPackage copies the package to this machine.
 func (s *supervisor) copyPackage(ctx context.Context) error {
 	spec := &s.state.Record.Spec
+	if spec.Package == "" {
+		return nil
+	}
 	local, err := localfs.New(string(s.dir), localfs.Options{NoSync: true})
 	if err != nil {
 		return err

@@ -12,19 +12,18 @@ import (
 	"github.com/paddlecloud/pfs/pfs/retry"
 )
 
-// attemptMarker is the content of the marker of an attempt: the digests of its trainers' manifests.
+// attemptMarker is the content of the marker of an attempt: the digests of the manifests of its trainers.
 type attemptMarker struct {
 	Version   int               `json:"pfs_outputs"`
 	Manifests map[string]string `json:"manifests"`
 }
 
-// CommitAttempt writes the marker of the attempt in dir (attempts/N), if the last run of each of its
-// trainers has Success. Otherwise it answers NotExist and names a trainer. It may be called again.
-func CommitAttempt(ctx context.Context, fsys pfs.FileSystem, dir pfs.Path, trainers int) error {
+// CommitAttempt writes the marker of the attempt in dir (attempts/N), if the last run of each of the
+// workers has Success. Otherwise it answers NotExist and names a worker. It may be called again.
+func CommitAttempt(ctx context.Context, fsys pfs.FileSystem, dir pfs.Path, workers []string) error {
 	ctx = budgeted(ctx, retry.Default)
 	marker := attemptMarker{formatVersion, map[string]string{}}
-	for i := range trainers {
-		worker := job.WorkerName(job.Trainer, i)
+	for _, worker := range workers {
 		runs, err := runsOf(ctx, fsys, dir.Join(worker))
 		if err != nil {
 			return err

@@ -299,14 +299,14 @@ func TestCommitAttempt(t *testing.T) {
 		rank.upload()
 	}
 	attempt := dir.Parent()
-	if err := CommitAttempt(t.Context(), r.opts.FS, attempt, 2); pfs.KindOf(err) != pfs.NotExist || !strings.Contains(err.Error(), "trainer-1") {
+	if err := CommitAttempt(t.Context(), r.opts.FS, attempt, []string{"trainer-0", "trainer-1"}); pfs.KindOf(err) != pfs.NotExist || !strings.Contains(err.Error(), "trainer-1") {
 		t.Errorf("with a failed trainer: %v", err)
 	}
 	rank := newRig(t)
 	rank.opts.FS, rank.opts.Dir, rank.opts.Run.Restart = r.opts.FS, RestartDir(attempt.Join("trainer-1"), 10), 10
 	rank.exit(job.Exit{})
 	rank.upload()
-	if err := CommitAttempt(t.Context(), r.opts.FS, attempt, 2); err != nil {
+	if err := CommitAttempt(t.Context(), r.opts.FS, attempt, []string{"trainer-0", "trainer-1"}); err != nil {
 		t.Error(err)
 	}
 	if ok, err := Committed(t.Context(), r.opts.FS, attempt); !ok || err != nil {

@@ -62,8 +62,10 @@ func (s *Submission) check(ctx context.Context) (*content, error) {
 			s.Note("the package has %d bytes, %d of them in %s: training data belongs into inputs (--input), or list it in .paddleignore",
 				local.bytes, local.entries[local.largest].size, local.largest)
 		}
-	} else if err := s.checkRemote(ctx, "package", spec.Package, true); err != nil {
-		return nil, err
+	} else if spec.Package != "" {
+		if err := s.checkRemote(ctx, "package", spec.Package, true); err != nil {
+			return nil, err
+		}
 	}
 	if err := s.checkTopology(ctx, local); err != nil {
 		return nil, err
