@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"io"
 	"io/fs"
+	"slices"
 	"time"
 
 	"github.com/paddlecloud/pfs/pfs"
@@ -19,10 +20,11 @@ const (
 
 // directory is an open directory. It holds one page of its entries.
 type directory struct {
-	u     *user
-	name  pfs.Path
-	page  []pfs.Info
-	token string
+	u       *user
+	name    pfs.Path
+	page    []pfs.Info
+	token   string
+	uploads map[string]*file // those of this session that are not listed yet, by name
 }
 
 func (x *session) openDir(ctx context.Context, p *parser) error {
@@ -31,7 +33,12 @@ func (x *session) openDir(ctx context.Context, p *parser) error {
 		return err
 	}
 	return x.newHandle(func() (handle, error) {
-		d := &directory{u: x.u, name: name}
+		d := &directory{u: x.u, name: name, uploads: map[string]*file{}}
+		for _, h := range x.handles {
+			if o, ok := h.(*file); ok && o.up != nil && o.name.Parent() == name {
+				d.uploads[o.name.Base()] = o
+			}
+		}
 		if err := d.read(ctx); err != nil {
 			return nil, err
 		}
@@ -49,8 +56,30 @@ func (d *directory) read(ctx context.Context) error {
 	return d.u.Do(ctx, "list", func(ctx context.Context) error {
 		page, err := d.u.FS().List(ctx, d.name, pfs.ListOptions{Token: d.token, Limit: pageEntries})
 		d.page, d.token = page.Entries, page.Next
+		if err == nil && len(d.uploads) > 0 {
+			d.addUploads()
+		}
 		return err
 	})
+}
+
+// addUploads shows the uploads of this session in place of the files that they will replace, and the others at the end.
+func (d *directory) addUploads() {
+	d.page = slices.Clone(d.page)
+	for i, e := range d.page {
+		if o := d.uploads[e.Name]; o != nil && o.up != nil {
+			d.page[i] = o.up.info()
+		}
+		delete(d.uploads, e.Name)
+	}
+	if d.token != "" {
+		return
+	}
+	for _, o := range d.uploads {
+		if o.up != nil {
+			d.page = append(d.page, o.up.info())
+		}
+	}
 }
 
 func (x *session) readDir(ctx context.Context, p *parser) error {

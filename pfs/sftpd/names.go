@@ -77,6 +77,11 @@ func (u *user) info(ctx context.Context, uploads *uploads, name pfs.Path, follow
 func (x *session) setStat(ctx context.Context, p *parser, more pfs.AttrMask) error {
 	name, err := x.pathArg(p)
 	a := p.attributes()
+	if err == nil && !p.bad && a.flags&attrSize != 0 {
+		if own := x.uploadOf(name); own != nil && a.size != own.up.length() {
+			err = own.publishEarly(ctx)
+		}
+	}
 	if up := x.s.uploads.of(x.u, name); up != nil && err == nil && !p.bad {
 		return x.setUpload(ctx, up, a)
 	}
@@ -117,6 +122,9 @@ func (a attributes) fields() (fields []any) {
 
 func (x *session) remove(ctx context.Context, p *parser, isDir bool) error {
 	name, err := x.pathArg(p)
+	if err == nil && !p.bad {
+		err = x.publishBelow(ctx, name)
+	}
 	return x.change(ctx, p, err, "remove", func(ctx context.Context, fsys pfs.FileSystem) error {
 		info, err := fsys.Stat(ctx, name)
 		switch {
@@ -148,6 +156,9 @@ func (x *session) mkdir(ctx context.Context, p *parser) error {
 // rename renames without or with replacing, or makes a hard link.
 func (x *session) rename(ctx context.Context, p *parser, how string) error {
 	from, to, err := x.two(p)
+	if err == nil && !p.bad {
+		err = errors.Join(x.publishBelow(ctx, from), x.publishBelow(ctx, to))
+	}
 	method := "rename"
 	if how == "link" {
 		method = how
@@ -223,7 +234,7 @@ func (x *session) statVFS(ctx context.Context, p *parser, open bool) error {
 	var name pfs.Path
 	var err error
 	if open {
-		f, e := x.file(p)
+		f, e := x.file(ctx, p)
 		if err = e; f != nil {
 			name = f.name
 		}

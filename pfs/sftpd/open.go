@@ -13,13 +13,14 @@ import (
 	"github.com/paddlecloud/pfs/pfs/linkfs"
 )
 
-// file is an open file: one of f, h and up is set, or none as long as it is undecided.
+// file is an open file: one of f, h, up and again is set, or none as long as it is undecided.
 type file struct {
-	u    *user
-	name pfs.Path
-	f    pfs.File   // open for reading
-	h    pfs.Handle // changed in place
-	up   *upload    // published by close
+	u     *user
+	name  pfs.Path
+	f     pfs.File   // open for reading
+	h     pfs.Handle // changed in place
+	up    *upload    // published by close
+	again *again     // left to the close of the first open
 
 	undecided func(ctx context.Context, off int64) error // sets h or up for a first write at off
 	old       int64                                      // of an upload in place of a file that was not cut: its size; else 0
@@ -46,15 +47,6 @@ func (x *session) newHandle(open func() (handle, error)) error {
 	return nil
 }
 
-// file reads the name of an open file.
-func (x *session) file(p *parser) (*file, error) {
-	h, ok := x.handles[string(p.bytes())].(*file)
-	if !ok {
-		return nil, pfs.Errorf("sftpd.file", "", pfs.Closed, "no such open file")
-	}
-	return h, nil
-}
-
 func (x *session) close(ctx context.Context, p *parser) error {
 	id := p.string()
 	h, ok := x.handles[id]
@@ -77,7 +69,7 @@ func (x *session) open(ctx context.Context, p *parser) error {
 	if a.flags&attrMode != 0 {
 		mode = a.mode.Perm() &^ 0o022
 	}
-	return x.newHandle(func() (handle, error) { return x.s.openFile(ctx, x.u, name, flags, mode) })
+	return x.newHandle(func() (handle, error) { return x.openFile(ctx, name, flags, mode) })
 }
 
 // openFile opens a file for a client. A file that is created or truncated is an upload. An existing file that is not
@@ -188,7 +180,7 @@ func (o *file) openInPlace(ctx context.Context, flags uint32, mode fs.FileMode) 
 }
 
 func (x *session) read(ctx context.Context, p *parser) error {
-	o, err := x.file(p)
+	o, err := x.file(ctx, p)
 	off, n := p.offset(), int(min(p.uint32(), maxData))
 	if p.bad || err != nil {
 		return err
@@ -220,7 +212,7 @@ func (o *file) readAt(ctx context.Context, p []byte, off int64) (int, error) {
 }
 
 func (x *session) write(ctx context.Context, p *parser) error {
-	o, err := x.file(p)
+	o, err := x.file(ctx, p)
 	off, b := p.offset(), p.bytes()
 	if p.bad || err != nil {
 		return err
@@ -317,7 +309,7 @@ func (o *file) keepRest(ctx context.Context) error {
 }
 
 func (x *session) fstat(ctx context.Context, p *parser) error {
-	o, err := x.file(p)
+	o, err := x.file(ctx, p)
 	if err != nil {
 		return err
 	}
@@ -346,7 +338,7 @@ func (x *session) fstat(ctx context.Context, p *parser) error {
 }
 
 func (x *session) setFileStat(ctx context.Context, p *parser) error {
-	o, err := x.file(p)
+	o, err := x.file(ctx, p)
 	a := p.attributes()
 	if p.bad || err != nil {
 		return err
@@ -388,18 +380,21 @@ func (x *session) setUpload(_ context.Context, up *upload, a attributes) error {
 	return nil
 }
 
-// sync makes what was written durable.
+// sync makes what was written durable. An upload without a journal is left to its close, which syncs it anyway: until
+// then nobody would find its bytes after a crash.
 func (x *session) sync(ctx context.Context, p *parser) error {
-	o, err := x.file(p)
-	if err != nil || o.h == nil && o.up == nil {
+	o, err := x.file(ctx, p)
+	switch {
+	case err != nil:
 		return err
+	case o.h != nil:
+		return o.u.Do(ctx, "sync", o.h.Sync)
+	case o.up != nil && o.up.journal != nil:
+		return o.u.Do(ctx, "sync", func(ctx context.Context) error {
+			return errors.Join(o.up.w.Sync(ctx), o.up.journal.w.Sync(ctx))
+		})
 	}
-	return o.u.Do(ctx, "sync", func(ctx context.Context) error {
-		if o.up != nil {
-			return o.up.w.Sync(ctx)
-		}
-		return o.h.Sync(ctx)
-	})
+	return nil
 }
 
 func (o *file) close(ctx context.Context) error {
@@ -423,6 +418,7 @@ func (o *file) close(ctx context.Context) error {
 	if err != nil {
 		o.up.abandon()
 	}
+	o.up = nil
 	return err
 }
 

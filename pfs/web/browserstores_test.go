@@ -24,6 +24,13 @@ func TestBrowserOnLocal(t *testing.T) {
 	testBrowserOn(t, fmt.Sprintf("store: 'file://%s'", t.TempDir()))
 }
 
+// TestBrowserOnHDFS visits a real pfsd over an HDFS.
+func TestBrowserOnHDFS(t *testing.T) {
+	testbed.Long(t)
+	c := testbed.HDFS(t)
+	testBrowserOn(t, fmt.Sprintf("store: 'hdfs://%s', options: {conf-dir: %q, user: %q}", c.Scratch(t), c.ConfDir, c.Superuser))
+}
+
 // testBrowserOn uploads, makes a folder, renames, shares, downloads and deletes on a store.
 func testBrowserOn(t *testing.T, store string) {
 	dir := t.TempDir()

@@ -1,0 +1,81 @@
+package sftpd
+
+import (
+	"context"
+	"io/fs"
+
+	"github.com/paddlecloud/pfs/pfs"
+)
+
+// sshfs closes a file after the program's close has returned, so the next request of the program for this file, or its
+// directory, may come first. Such requests find the session's own uploads as if they were published: a second open shares
+// the upload, and what changes the name publishes the upload first.
+
+// uploadOf returns the open file of this session that is an upload of name; nil if there is none.
+func (x *session) uploadOf(name pfs.Path) *file {
+	for _, h := range x.handles {
+		if o, ok := h.(*file); ok && o.up != nil && o.name == name {
+			return o
+		}
+	}
+	return nil
+}
+
+// again is the second open of a file.
+type again struct {
+	of    *file // whose upload it shares, as long as there is one
+	flags uint32
+	mode  fs.FileMode
+}
+
+// openFile opens a file. The upload of this session to the same name is shared, where its bytes can be read.
+func (x *session) openFile(ctx context.Context, name pfs.Path, flags uint32, mode fs.FileMode) (*file, error) {
+	if of := x.uploadOf(name); of != nil && flags&(flagTrunc|flagExcl) == 0 {
+		if of.up.can.Has(pfs.CanReadStaged) {
+			return &file{u: x.u, name: name, again: &again{of, flags, mode}}, nil
+		}
+		if err := of.publishEarly(ctx); err != nil {
+			return nil, err
+		}
+	}
+	return x.s.openFile(ctx, x.u, name, flags, mode)
+}
+
+// file reads the name of an open file. For one that shares an upload it returns the file with the upload; once that is
+// published, it opens the file.
+func (x *session) file(ctx context.Context, p *parser) (*file, error) {
+	o, ok := x.handles[string(p.bytes())].(*file)
+	switch {
+	case !ok:
+		return nil, pfs.Errorf("sftpd.file", "", pfs.Closed, "no such open file")
+	case o.again == nil:
+		return o, nil
+	case o.again.of.up != nil:
+		return o.again.of, nil
+	}
+	now, err := x.s.openFile(ctx, x.u, o.name, o.again.flags, o.again.mode)
+	if err == nil {
+		*o = *now
+	}
+	return o, err
+}
+
+// publishBelow publishes the uploads of this session of name and of what is below it.
+func (x *session) publishBelow(ctx context.Context, name pfs.Path) error {
+	for _, h := range x.handles {
+		if o, ok := h.(*file); ok && o.up != nil && o.name.Within(name) {
+			if err := o.publishEarly(ctx); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// publishEarly publishes an upload whose file is still open. It goes on in place, where the store can.
+func (o *file) publishEarly(ctx context.Context) error {
+	if o.up.can.Has(pfs.CanOpenHandle | pfs.CanWriteRandom) {
+		return o.toInPlace(ctx)
+	}
+	return o.close(ctx)
+}

@@ -1,0 +1,110 @@
+package sftpd_test
+
+import (
+	"bytes"
+	"testing"
+
+	"github.com/paddlecloud/pfs/internal/gateway/gatewaytest"
+	"github.com/paddlecloud/pfs/pfs"
+	"github.com/paddlecloud/pfs/pfs/memfs"
+	"github.com/paddlecloud/pfs/pfs/pfstest"
+)
+
+// TestUnclosed asks for files whose CLOSE is still to come, as programs on sshfs do: the kernel sends it some time after
+// close has returned. Another session sees what is published.
+func TestUnclosed(t *testing.T) {
+	fsys := memfs.New(memfs.Options{})
+	s := gatewaytest.New(t, fsys)
+	addr, _ := serve(t, s)
+	c, other := dial(t, addr, gatewaytest.Alice), dial(t, addr, gatewaytest.Alice)
+	home := pfs.Path("/home/" + gatewaytest.Alice)
+	const create, write, add, read = 0x1a, 0x02, 0x06, 0x01
+	ok := func(t *testing.T, code uint32) {
+		t.Helper()
+		if code != 0 {
+			t.Fatalf("code %d", code)
+		}
+	}
+	size4 := []byte{0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 4}
+	list := func(t *testing.T, dir string) string {
+		t.Helper()
+		kind, h := c.ask(t, 11, str(dir))
+		if kind != 102 {
+			t.Fatalf("%q", h)
+		}
+		var all []byte
+		for {
+			kind, b := c.ask(t, 12, h)
+			if kind != 104 {
+				ok(t, c.code(t, 4, h))
+				return string(all)
+			}
+			all = append(all, b...)
+		}
+	}
+	for name, row := range map[string]struct {
+		then func(t *testing.T)
+		at   pfs.Path // of what is there after CLOSE
+		want string
+	}{
+		"read": {func(t *testing.T) {
+			h := c.open(t, "d/f", read)
+			if kind, b := c.ask(t, 5, h, number(0), []byte{0, 0, 1, 0}); kind != 103 || string(b[4:]) != "content" {
+				t.Errorf("%d %q", kind, b)
+			}
+			if _, err := fsys.Stat(t.Context(), home+"/d/f"); err == nil {
+				t.Error("a read has published the upload")
+			}
+			ok(t, c.code(t, 4, h))
+		}, "d/f", "content"},
+		"append": {func(t *testing.T) {
+			h := c.open(t, "d/f", add)
+			c.write(t, h, []byte(" more"), 7)
+			ok(t, c.code(t, 4, h))
+		}, "d/f", "content more"},
+		"write in the middle": {func(t *testing.T) {
+			h := c.open(t, "d/f", write)
+			c.write(t, h, []byte("X"), 2)
+			ok(t, c.code(t, 4, h))
+		}, "d/f", "coXtent"},
+		"cut":                     {func(t *testing.T) { ok(t, c.code(t, 10, c.open(t, "d/f", write), size4)) }, "d/f", "cont"},
+		"cut by name":             {func(t *testing.T) { ok(t, c.code(t, 9, str("d/f"), size4)) }, "d/f", "cont"},
+		"rename":                  {func(t *testing.T) { ok(t, c.code(t, 18, str("d/f"), str("d/g"))) }, "d/g", "content"},
+		"rename of its directory": {func(t *testing.T) { ok(t, c.code(t, 18, str("d"), str("e"))) }, "e/f", "content"},
+		"link": {func(t *testing.T) {
+			ok(t, c.code(t, 200, str("hardlink@openssh.com"), str("d/f"), str("d/g")))
+		}, "d/g", "content"},
+		"remove": {func(t *testing.T) { ok(t, c.code(t, 13, str("d/f"))) }, "d/f", "none"},
+		"list": {func(t *testing.T) {
+			if got := list(t, "d"); !bytes.Contains([]byte(got), str("f")) {
+				t.Errorf("%q", got)
+			}
+		}, "d/f", "content"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			for _, dir := range []pfs.Path{"d", "e"} {
+				_ = pfs.RemoveTree(t.Context(), fsys, home.Join(string(dir)))
+			}
+			ok(t, c.code(t, 14, str("d"), []byte{0, 0, 0, 0}))
+			h := c.open(t, "d/f", create)
+			c.write(t, h, []byte("content"), 0)
+			later := c.open(t, "d/f", read) // read after CLOSE
+			row.then(t)
+			ok(t, c.code(t, 4, h))
+			if name != "remove" {
+				if got := string(pfstest.ReadFile(t, fsys, home.Join(string(row.at)))); got != row.want {
+					t.Errorf("%q, want %q", got, row.want)
+				}
+			}
+			if n := other.size(t, string(row.at)); name != "remove" && n != uint64(len(row.want)) || name == "remove" && n != ^uint64(0) {
+				t.Errorf("another session sees %d bytes", n)
+			}
+			if row.at == "d/f" && name != "remove" {
+				if kind, b := c.ask(t, 5, later, number(0), []byte{0, 0, 1, 0}); kind != 103 || string(b[4:]) != row.want {
+					t.Errorf("a read of the first open after CLOSE: %d %q", kind, b)
+				}
+			}
+			ok(t, c.code(t, 4, later))
+		})
+	}
+}
