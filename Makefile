@@ -12,7 +12,7 @@
 # make lint    gofmt, go vet, staticcheck, go mod tidy
 # make fuzz    run every fuzz test for FUZZTIME
 # make bench   speed and memory compared with cp and rclone, then bench-fair, bench-jobs, bench-data, bench-stores,
-#              bench-mount and bench-python; results for docs/benchmarks.md
+#              bench-mount, bench-gateways and bench-python; results for docs/benchmarks.md
 # make bench-fair   the effect of one user at full load on another
 # make bench-jobs   submits, the start of workers, and the uploader of outputs
 # make bench-data   records and conversion, compared with PaddlePaddle/recordio if RECORDIO_REFERENCE names a clone
@@ -100,7 +100,7 @@ fuzz:
 
 bench: build
 	testdata/bench.sh
-	$(MAKE) --no-print-directory bench-fair bench-jobs bench-data bench-stores bench-mount bench-python
+	$(MAKE) --no-print-directory bench-fair bench-jobs bench-data bench-stores bench-mount bench-gateways bench-python
 
 bench-fair: build
 	testdata/bench-fair.sh

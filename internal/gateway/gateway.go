@@ -7,7 +7,9 @@ import (
 	"errors"
 	"io"
 	"io/fs"
+	"net/http"
 	"strconv"
+	"strings"
 
 	"github.com/paddlecloud/pfs/pfs"
 	"github.com/paddlecloud/pfs/pfs/auth"
@@ -39,6 +41,23 @@ type Open func(ctx context.Context, g auth.Grant, remote string) (Session, error
 type Authenticator interface {
 	Authenticate(ctx context.Context, user, password, remote string) (auth.Grant, error)
 	AuthenticateToken(ctx context.Context, access string) (auth.Grant, error)
+}
+
+// Authenticate authenticates a request by the name and the password of a user (Basic), or by an access token (Bearer), which it
+// reports. refused is called when a password is refused.
+func Authenticate(r *http.Request, a Authenticator, refused func(ctx context.Context, user, remote string, err error)) (g auth.Grant, byToken bool, err error) {
+	if user, password, ok := r.BasicAuth(); ok {
+		g, err = a.Authenticate(r.Context(), user, password, r.RemoteAddr)
+		if err != nil {
+			refused(r.Context(), user, r.RemoteAddr, err)
+		}
+		return g, false, err
+	}
+	if token, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer "); ok {
+		g, err = a.AuthenticateToken(r.Context(), token)
+		return g, true, err
+	}
+	return g, false, pfs.Errorf("gateway.Authenticate", "", pfs.Unauthenticated, "the request has neither a user's name and password (Basic) nor an access token (Bearer)")
 }
 
 // Step is the number of bytes that are moved in one turn, and a good length of a buffer.

@@ -33,7 +33,6 @@ import (
 	"github.com/paddlecloud/pfs/internal/gateway"
 	"github.com/paddlecloud/pfs/internal/pace"
 	"github.com/paddlecloud/pfs/pfs"
-	"github.com/paddlecloud/pfs/pfs/auth"
 	"golang.org/x/net/webdav"
 )
 
@@ -88,7 +87,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // serve serves r, or returns an error before the answer has begun.
 func (h *Handler) serve(w http.ResponseWriter, r *http.Request) error {
-	grant, err := h.grant(r)
+	grant, _, err := gateway.Authenticate(r, h.cfg.Auth, h.cfg.Refused)
 	if err != nil {
 		return err
 	}
@@ -114,21 +113,6 @@ func (h *Handler) serve(w http.ResponseWriter, r *http.Request) error {
 	}
 	w.Header().Set("Allow", methods)
 	return &statusError{http.StatusMethodNotAllowed, pfs.Errorf("webdav.serve", "", pfs.Unsupported, "%.20q is not a method of this gateway", r.Method)}
-}
-
-// grant authenticates a request.
-func (h *Handler) grant(r *http.Request) (auth.Grant, error) {
-	if user, password, ok := r.BasicAuth(); ok {
-		g, err := h.cfg.Auth.Authenticate(r.Context(), user, password, r.RemoteAddr)
-		if err != nil {
-			h.cfg.Refused(r.Context(), user, r.RemoteAddr, err)
-		}
-		return g, err
-	}
-	if token, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer "); ok {
-		return h.cfg.Auth.AuthenticateToken(r.Context(), token)
-	}
-	return auth.Grant{}, pfs.Errorf("webdav.grant", "", pfs.Unauthenticated, "the request has neither a user's name and password nor an access token")
 }
 
 // path returns the path in the tree of a path in a URL. One slash at the end marks a directory.

@@ -2,8 +2,8 @@ package webhdfs
 
 import (
 	"net/http"
-	"strings"
 
+	"github.com/paddlecloud/pfs/internal/gateway"
 	"github.com/paddlecloud/pfs/pfs"
 	"github.com/paddlecloud/pfs/pfs/auth"
 )
@@ -28,26 +28,15 @@ func (c *call) authenticate() (err error) {
 }
 
 func (c *call) credentials() (auth.Grant, error) {
-	const op = "webhdfs.credentials"
-	ctx, header, name := c.r.Context(), c.r.Header.Get("Authorization"), c.params.text("user.name")
+	name := c.params.text("user.name")
 	if token := c.params.text("delegation"); token != "" && c.op.name != "GETDELEGATIONTOKEN" {
 		g, _, err := c.delegated(token)
 		return g, err
 	}
-	if header != "" {
-		var g auth.Grant
-		var err error
-		if user, password, ok := c.r.BasicAuth(); ok {
-			if g, err = c.cfg.Auth.Authenticate(ctx, user, password, c.r.RemoteAddr); err != nil {
-				c.cfg.Refused(ctx, user, c.r.RemoteAddr, err)
-			}
-		} else if token, ok := strings.CutPrefix(header, "Bearer "); ok {
-			g, err = c.cfg.Auth.AuthenticateToken(ctx, token)
-			if err == nil && c.op.name == "GETDELEGATIONTOKEN" { // it would outlast the access token
-				err = forbidden(ioException, "Delegation Token can be issued only with a password or a trusted user.name")
-			}
-		} else {
-			err = pfs.Errorf(op, "", pfs.Unauthenticated, "this service takes the schemes Basic and Bearer")
+	if c.r.Header.Get("Authorization") != "" {
+		g, byToken, err := gateway.Authenticate(c.r, c.cfg.Auth, c.cfg.Refused)
+		if err == nil && byToken && c.op.name == "GETDELEGATIONTOKEN" { // it would outlast the access token
+			err = forbidden(ioException, "Delegation Token can be issued only with a password or a trusted user.name")
 		}
 		if err == nil && name != "" && name != g.Name && name != g.HDFSUser {
 			err = forbidden(ioException, "Usernames not matched: name=%.80s != expected=%s", name, g.Name)
@@ -63,7 +52,7 @@ func (c *call) credentials() (auth.Grant, error) {
 	}
 	g, err := c.trusted(name)
 	if err != nil {
-		c.cfg.Refused(ctx, name, c.r.RemoteAddr, pfs.E(op, "", pfs.Unauthenticated, err))
+		c.cfg.Refused(c.r.Context(), name, c.r.RemoteAddr, pfs.E("webhdfs.credentials", "", pfs.Unauthenticated, err))
 	}
 	return g, err
 }

@@ -19,8 +19,8 @@ const batchSize = 1000
 // entriesInTurn is the number of entries that are written in one turn of the user: about a millisecond.
 const entriesInTurn = 256
 
-// listStatus carries out LISTSTATUS. It sends the entries page by page, so its memory does not depend on their number.
-// The entries of a directory that fits in one page are sorted, as a NameNode does.
+// listStatus carries out LISTSTATUS. It sends the entries of each turn, so its memory does not depend on their number.
+// The entries of a directory that fits in the first page are sorted, as a NameNode does; further pages are small.
 func listStatus(c *call) (answer, error) {
 	ctx := c.r.Context()
 	var one *pfs.Info
@@ -65,17 +65,17 @@ func listStatus(c *call) (answer, error) {
 			if err != nil {
 				return answer{sent: true}, err
 			}
+			if send(text) != nil { // the client has left
+				return answer{sent: true}, nil
+			}
+			text = text[:0]
 		}
 		if page.Next == "" {
-			_ = send(append(text, "\n]}}\n"...)) // the client has left
+			_ = send(append(text, "\n]}}\n"...))
 			return answer{sent: true}, nil
 		}
-		if send(text) != nil {
-			return answer{sent: true}, nil
-		}
-		text = text[:0]
 		err := c.session.Do(ctx, "liststatus", func(ctx context.Context) (err error) {
-			page, err = c.page(ctx, page.Next, pfs.MaxPage)
+			page, err = c.page(ctx, page.Next, batchSize)
 			return err
 		})
 		if err != nil {

@@ -2,6 +2,7 @@ package config
 
 import (
 	"context"
+	"errors"
 	"net"
 	"net/url"
 	"os"
@@ -62,15 +63,24 @@ func writeToken(ctx context.Context, a *app.App, name, webhdfs string) error {
 	for _, service := range services {
 		list = append(list, hadooptoken.Token{Identifier: id.Encode(), Password: []byte(tokens.Refresh), Kind: kind, Service: service})
 	}
-	// A file that exists keeps its mode, which may be open to others.
-	if err := os.Remove(name); err != nil && !os.IsNotExist(err) {
-		return pfs.E("paddlectl.token", "", pfs.KindOf(err), err)
-	}
-	if err := os.WriteFile(name, hadooptoken.File(list), 0o600); err != nil {
+	if err := replacePrivate(name, hadooptoken.File(list)); err != nil {
 		return pfs.E("paddlectl.token", "", pfs.KindOf(err), err)
 	}
 	a.Printf("%s is valid until %s\n", a.Name(name), cliio.Escape(tokens.RefreshExpires.Local().Format(time.DateTime)))
 	return nil
+}
+
+// replacePrivate writes a file that nobody else has open or can read. One that exists could be either.
+func replacePrivate(name string, content []byte) error {
+	if err := os.Remove(name); err != nil && !os.IsNotExist(err) {
+		return err
+	}
+	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(content)
+	return errors.Join(err, f.Close())
 }
 
 // tokenServices returns the names by which Hadoop's programs look for the token of an address: its IP addresses, or
