@@ -37,6 +37,6 @@
 //	channel, packet                  sessions; packets and the table of their types
 //	path, names                      paths as clients write them; requests that take a path
 //	open, directory                  open files and directories
-//	upload, journal                  files that become visible whole; how they are continued
+//	upload, journal, unclosed        files that become visible whole; how they are continued, and used before CLOSE
 //	exec, scp                        commands; the old protocol of scp
 package sftpd
