@@ -152,3 +152,14 @@ func (p *Pool) put(b []byte) {
 	}
 	p.cancel()
 }
+
+// Trim frees the memory of buffers that nobody uses now.
+func (p *Pool) Trim() {
+	for {
+		select {
+		case <-p.free:
+		default:
+			return
+		}
+	}
+}

@@ -106,3 +106,15 @@ func TestToWriterWithoutABuffer(t *testing.T) {
 		}
 	})
 }
+
+func TestTrim(t *testing.T) {
+	p := NewPool(4 * chunk)
+	b, err := p.get(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.put(b)
+	if p.Trim(); len(p.free) > 0 || len(p.slots) > 0 {
+		t.Errorf("%d buffers are kept, %d taken", len(p.free), len(p.slots))
+	}
+}

@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/paddlecloud/pfs/internal/nearest"
 )
@@ -26,12 +27,18 @@ func (d *document) checkTexts() {
 
 // The variables of OpenPAI on YARN, and of OpenPAI on Kubernetes. An X stands for a role, a label or an index.
 var (
-	yarnVariables = regexp.MustCompile(`^PAI_(JOB_NAME|USER_NAME|DEFAULT_FS_URI|DATA_DIR|OUTPUT_DIR|CODE_DIR|WORK_DIR|TASK_INDEX|JOB_TASK_COUNT|JOB_TASK_ROLE_(COUNT|LIST)|` +
+	yarnVariables = atFirstUse(`^PAI_(JOB_NAME|USER_NAME|DEFAULT_FS_URI|DATA_DIR|OUTPUT_DIR|CODE_DIR|WORK_DIR|TASK_INDEX|JOB_TASK_COUNT|JOB_TASK_ROLE_(COUNT|LIST)|` +
 		`CURRENT_TASK_ROLE_(NAME|TASK_COUNT|CPU_COUNT|MEM_MB|SHM_MB|GPU_COUNT|MIN_FAILED_TASK_COUNT|MIN_SUCCEEDED_TASK_COUNT|CURRENT_TASK_INDEX)|` +
 		`CONTAINER_(ID|HOST_IP|HOST_PORT|HOST_PORT_LIST|SSH_PORT)|CONTAINER_HOST_\w+_PORT_LIST|TASK_ROLE_\w+_HOST_LIST|\w+_\d+_\w+_PORT)$`)
-	kubeVariables = regexp.MustCompile(`^PAI_(FRAMEWORK_NAME|JOB_NAME|USER_NAME|USERNAME|TASKS_NUM|TASK_ROLES_NUM|TASK_ROLE_(COUNT|LIST)|TASK_ROLE_TASK_COUNT_\w+|HOST_IP_\w+_\d+|PORT_LIST_\w+_\d+_\w+|RESOURCE_\w+|` +
+	kubeVariables = atFirstUse(`^PAI_(FRAMEWORK_NAME|JOB_NAME|USER_NAME|USERNAME|TASKS_NUM|TASK_ROLES_NUM|TASK_ROLE_(COUNT|LIST)|TASK_ROLE_TASK_COUNT_\w+|HOST_IP_\w+_\d+|PORT_LIST_\w+_\d+_\w+|RESOURCE_\w+|` +
 		`MIN_(FAILED|SUCCEEDED)_TASK_COUNT_\w+|CURRENT_TASK_ROLE_NAME|CURRENT_TASK_ROLE_CURRENT_TASK_INDEX|VIRTUAL_CLUSTER|JOB_TASK_COUNT|JOB_TASK_ROLE_(COUNT|LIST))$`)
 )
+
+// atFirstUse returns a regular expression that is compiled when it is first used: these would take a part of the
+// time in which every command of the program starts.
+func atFirstUse(text string) func() *regexp.Regexp {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(text) })
+}
 
 // plainVariables are those with fixed names, for suggestions.
 var plainVariables = map[Format][]string{
@@ -56,8 +63,8 @@ func (d *document) variables(field, text string, said map[string]bool) {
 				why, fix = "the job has no dataDir", "dataDir"
 			case name == "PAI_CODE_DIR" && p.CodeDir == "":
 				why, fix = "the job has no codeDir", "codeDir"
-			case yarnVariables.MatchString(name):
-			case kubeVariables.MatchString(name):
+			case yarnVariables().MatchString(name):
+			case kubeVariables().MatchString(name):
 				why = "only OpenPAI on Kubernetes sets it, and this is a job for YARN"
 			default:
 				why, fix = "OpenPAI does not set it", nearest.Word(name, plainVariables[d.format])
@@ -66,8 +73,8 @@ func (d *document) variables(field, text string, said map[string]bool) {
 			switch {
 			case name == "PAI_DEFAULT_FS_URI":
 				why = "OpenPAI on Kubernetes has no HDFS: use a storage of extras.storages"
-			case kubeVariables.MatchString(name):
-			case yarnVariables.MatchString(name):
+			case kubeVariables().MatchString(name):
+			case yarnVariables().MatchString(name):
 				why = "only OpenPAI on YARN, up to 0.14, set it"
 			default:
 				why, fix = "OpenPAI does not set it", nearest.Word(name, plainVariables[d.format])
@@ -89,14 +96,14 @@ func (d *document) variables(field, text string, said map[string]bool) {
 }
 
 var (
-	secretName = regexp.MustCompile(`(?i)(passw(or)?d|passphrase|secret|token|api_?key|access_?key|private_?key|credential)`)
-	notSecret  = regexp.MustCompile(`(?i)(file|path|dir|name|_id|url|endpoint|max_tokens|tokens|tokenizer.*)$`)
-	secretText = []*regexp.Regexp{
-		regexp.MustCompile(`://[^/\s:@$<]+:[^@\s/$<]+@`),
-		regexp.MustCompile(`\bAKIA[0-9A-Z]{16}\b`),
-		regexp.MustCompile(`-----BEGIN [A-Z ]*PRIVATE KEY-----`),
-		regexp.MustCompile(`\b(gh[pousr]_[A-Za-z0-9]{36}|hf_[A-Za-z0-9]{30,}|sk-[A-Za-z0-9]{32,})\b`),
-		regexp.MustCompile(`(?i)\b(--?)?[a-z_-]*(password|passwd|secret|api[_-]?key|access[_-]?key|auth[_-]?token)(=|\s+)["']?[^\s"'$<;&|=-][^\s"'$<;&|]{3,}`),
+	secretName = atFirstUse(`(?i)(passw(or)?d|passphrase|secret|token|api_?key|access_?key|private_?key|credential)`)
+	notSecret  = atFirstUse(`(?i)(file|path|dir|name|_id|url|endpoint|max_tokens|tokens|tokenizer.*)$`)
+	secretText = []func() *regexp.Regexp{
+		atFirstUse(`://[^/\s:@$<]+:[^@\s/$<]+@`),
+		atFirstUse(`\bAKIA[0-9A-Z]{16}\b`),
+		atFirstUse(`-----BEGIN [A-Z ]*PRIVATE KEY-----`),
+		atFirstUse(`\b(gh[pousr]_[A-Za-z0-9]{36}|hf_[A-Za-z0-9]{30,}|sk-[A-Za-z0-9]{32,})\b`),
+		atFirstUse(`(?i)\b(--?)?[a-z_-]*(password|passwd|secret|api[_-]?key|access[_-]?key|auth[_-]?token)(=|\s+)["']?[^\s"'$<;&|=-][^\s"'$<;&|]{3,}`),
 	}
 )
 
@@ -112,8 +119,8 @@ func (d *document) secrets(field, text string) {
 		}
 	}
 	switch {
-	case slices.ContainsFunc(secretText, func(r *regexp.Regexp) bool { return r.MatchString(text) }):
-	case isVariable(field) && secretName.MatchString(name) && !notSecret.MatchString(name) && !strings.ContainsAny(text, "$<"):
+	case slices.ContainsFunc(secretText, func(r func() *regexp.Regexp) bool { return r().MatchString(text) }):
+	case isVariable(field) && secretName().MatchString(name) && !notSecret().MatchString(name) && !strings.ContainsAny(text, "$<"):
 	default:
 		return
 	}

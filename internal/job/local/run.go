@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime/debug"
 	"strconv"
 	"sync"
 	"syscall"
@@ -154,6 +155,7 @@ func (r *run) start() error {
 	defer log.Close()
 	cmd := r.a.opts.Command(Launcher, string(r.dir))
 	cmd.Dir = "/"
+	cmd.Env = append(cmd.Environ(), "GOGC=off") // until Launch: collections would be a part of the time in which many ranks start
 	cmd.Stdout, cmd.Stderr = log, log
 	cmd.ExtraFiles = []*os.File{lock}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
@@ -190,6 +192,7 @@ func (r *run) group() group {
 
 // Launch runs the entry of the rank whose supervisor has started this process, and returns its exit code.
 func Launch(name string) (int, error) {
+	debug.SetGCPercent(100)
 	syscall.CloseOnExec(launchFD)
 	rank := job.RankDir(name)
 	data, err := os.ReadFile(filepath.Join(rank.Run(), launchFile))

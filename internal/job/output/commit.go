@@ -16,9 +16,9 @@ import (
 	"github.com/paddlecloud/pfs/pfs/transfer"
 )
 
-// inventory is the files at the store that are those that were sent.
+// inventory is the paths of the files at the store that are those that were sent.
 type inventory struct {
-	*sorter.Sorter[File]
+	*sorter.Sorter[string]
 	files, bytes int64
 
 	slots chan struct{} // of the goroutines that list directories
@@ -31,7 +31,7 @@ const listers = 8
 // takeInventory compares the files at the store with those that were sent. It removes those that are not here
 // any more, and notes those that must be sent again: it returns their number.
 func (u *uploader) takeInventory(ctx context.Context) (inv *inventory, wrong int, err error) {
-	inv = &inventory{slots: make(chan struct{}, listers), Sorter: sorter.New(func(a, b File) int { return strings.Compare(a.Path, b.Path) })}
+	inv = &inventory{slots: make(chan struct{}, listers), Sorter: sorter.New(strings.Compare)}
 	if _, err = u.takeDir(ctx, u.opts.Dir, inv); err != nil {
 		inv.Close()
 		return nil, 0, err
@@ -139,25 +139,28 @@ func (u *uploader) take(ctx context.Context, name pfs.Path, info pfs.Info, inv *
 			return true, err
 		}
 	}
+	got := parseSum(sum)
 	if s.sum == (pfs.LeafDigest{}) {
-		s.sum = parseSum(sum)
+		s.sum = got
 	}
-	mine := digest.XXH3 + ":" + hex.EncodeToString(s.sum[:])
-	if !info.IsRegular() || info.Size != s.size || sum != "" && sum != mine {
+	if !info.IsRegular() || info.Size != s.size || s.sum == (pfs.LeafDigest{}) || sum != "" && got != s.sum {
 		return true, nil
 	}
 	s.matched = u.pass
 	u.states[k] = s
 	inv.files++
 	inv.bytes += s.size
-	return true, inv.Add(File{Path: rel, Size: s.size, Digest: mine, Mode: uint32(s.mode)})
+	return true, inv.Add(rel)
 }
 
 // parseSum returns the hash in an XXH3 digest; 0 if it is none.
 func parseSum(d string) (sum pfs.LeafDigest) {
 	text, ok := strings.CutPrefix(d, digest.XXH3+":")
-	if raw, err := hex.DecodeString(text); ok && err == nil && len(raw) == len(sum) {
-		copy(sum[:], raw)
+	if !ok || hex.DecodedLen(len(text)) != len(sum) {
+		return sum
+	}
+	if _, err := hex.Decode(sum[:], []byte(text)); err != nil {
+		return pfs.LeafDigest{}
 	}
 	return sum
 }
@@ -252,7 +255,11 @@ func (u *uploader) writeManifest(ctx context.Context, inv *inventory, m *Marker)
 	if err != nil {
 		return err
 	}
-	if err := inv.Each(to.file); err != nil {
+	err = inv.Each(func(path string) error {
+		s := u.states[key(path)]
+		return to.file(File{Path: path, Size: s.size, Digest: digest.XXH3 + ":" + hex.EncodeToString(s.sum[:]), Mode: uint32(s.mode)})
+	})
+	if err != nil {
 		return err
 	}
 	for _, l := range u.left {

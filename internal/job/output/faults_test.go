@@ -292,6 +292,35 @@ func TestAwayWhileItRuns(t *testing.T) {
 	})
 }
 
+// TestBeginsWhenStable: the store is not asked for anything while the ranks of a job start, since nothing can be stable yet.
+func TestBeginsWhenStable(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := memfs.New(memfs.Options{})
+		r := newRig(t)
+		r.opts.Settle = DefaultSettle
+		var changes atomic.Int64
+		r.opts.FS = &faulty{store, func(string, pfs.Path) error { changes.Add(1); return nil }}
+		if err := os.WriteFile(filepath.Join(r.opts.Rank.Logs(), job.LogName(1)), []byte("a line\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		r.write("a", "one")
+		done := make(chan *job.Uploaded)
+		go func() { done <- r.upload() }()
+		time.Sleep(DefaultSettle - time.Millisecond)
+		synctest.Wait()
+		if n := changes.Load(); n > 0 {
+			t.Errorf("%d changes of the store", n)
+		}
+		time.Sleep(2 * time.Second)
+		if changes.Load() == 0 {
+			t.Error("the uploader has not begun")
+		}
+		r.exit(job.Exit{})
+		<-done
+		r.want(Success, 1)
+	})
+}
+
 // TestWaitIsKept: the time for the upload begins with the end of the entry, also if a pass then waits for the service.
 func TestWaitIsKept(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -7,13 +7,17 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/paddlecloud/pfs/internal/job"
 	"github.com/paddlecloud/pfs/pfs"
+	"github.com/paddlecloud/pfs/pfs/localfs"
 	"github.com/paddlecloud/pfs/pfs/memfs"
 	"github.com/paddlecloud/pfs/pfs/retry"
 	"github.com/paddlecloud/pfs/pfs/transfer"
@@ -128,6 +132,44 @@ func TestNoOutputs(t *testing.T) {
 	r.exit(job.Exit{})
 	r.upload()
 	r.want(Success, 0)
+}
+
+// TestIdleMemory: an uploader that has nothing to send keeps no buffers, which would be all of its memory.
+func TestIdleMemory(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
+		store, err := localfs.New(t.TempDir(), localfs.Options{NoSync: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer store.Close()
+		r.opts.FS = store
+		var idle sync.WaitGroup
+		idle.Add(1)
+		passes := 0
+		r.opts.Progress = func(Progress) {
+			if passes++; passes == 3 { // the second has found nothing
+				idle.Done()
+			}
+		}
+		r.write("big", strings.Repeat("0123456789abcdef", 4<<20/16*6))
+		heap := func() int64 {
+			runtime.GC()
+			var m runtime.MemStats
+			runtime.ReadMemStats(&m)
+			return int64(m.HeapAlloc)
+		}
+		before := heap()
+		done := make(chan *job.Uploaded)
+		go func() { done <- r.upload() }()
+		idle.Wait()
+		if more := heap() - before; more > pfs.ChunkSize {
+			t.Errorf("it keeps %d bytes", more)
+		}
+		r.exit(job.Exit{})
+		<-done
+		r.want(Success, 1)
+	})
 }
 
 // TestWhileItRuns checks that outputs arrive before the end, and that the store follows changes.

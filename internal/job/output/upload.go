@@ -103,7 +103,7 @@ func Upload(ctx context.Context, opts Options) (*job.Uploaded, error) {
 	if err := CheckDirs(opts.More); err != nil {
 		return nil, err
 	}
-	id, err := uploaderID(opts.Rank)
+	id, err := uploaderID(opts.Rank) // now, since the disk may fill up
 	if err != nil {
 		return nil, err
 	}
@@ -198,15 +198,16 @@ func (u *uploader) run(ctx context.Context) (*job.Uploaded, error) {
 		}
 		cut()
 	})
+	select { // nothing is stable before, and the other ranks that start need the processor
+	case <-ended:
+	case <-time.After(u.opts.Settle):
+	case <-ctx.Done():
+	}
 	u.logs = make(chan struct{})
 	work.Go(func() {
 		defer close(u.logs)
 		u.logFailure = u.shipLogs(ctx, passes, ended)
 	})
-	select { // nothing is stable before; and many ranks that start at a time need the processor
-	case <-ended:
-	case <-time.After(min(u.opts.Settle, shortest)):
-	}
 	for {
 		began, files := time.Now(), u.progress.Files
 		done, err := u.try(ctx, budgeted(passes, retry.Default))
@@ -216,6 +217,8 @@ func (u *uploader) run(ctx context.Context) (*job.Uploaded, error) {
 		pause := min(pauseFactor*u.scanned, longest)
 		if u.progress.Files > files {
 			pause = 3 * u.scanned // more may have come meanwhile
+		} else {
+			u.opts.Pool.Trim() // with little memory left, most of the work of an idle uploader would be collections
 		}
 		pause = max(pause, shortest-time.Since(began))
 		select {
@@ -356,6 +359,7 @@ func (u *uploader) rest(ctx context.Context) (*inventory, *Marker, error) {
 			err = u.sync(ctx, everything)
 		}
 		if err == nil && u.progress.Files == before {
+			u.opts.Pool.Trim()
 			var inv *inventory
 			var wrong int
 			if inv, wrong, err = u.takeInventory(ctx); err == nil {
