@@ -1,6 +1,7 @@
 package deploy_test
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -11,6 +12,7 @@ import (
 	"github.com/paddlecloud/pfs/internal/job/kubernetes"
 	"github.com/paddlecloud/pfs/internal/job/output"
 	"github.com/paddlecloud/pfs/internal/testbed"
+	"github.com/paddlecloud/pfs/pfs"
 )
 
 // startPaddleOperator starts the paddle-operator in the cluster.
@@ -60,13 +62,7 @@ func (j *jobs) paddleJobs(t *testing.T) {
 // TestOperators runs jobs with both operators, and all processes of a job at once.
 func TestOperators(t *testing.T) {
 	testbed.Long(t)
-	p := newPods(t)
-	p.applyPlugin(t)
-	p.startPaddleOperator(t)
-	p.k.Operator(t, "volcano")
-	j := newJobs(t, p, place{
-		name: "local", store: "file://" + filepath.Join(p.s.data, "store"), mount: "plugin", quota: "pods=6, requests.cpu=4, limits.memory=8Gi", life: "1h", operators: "paddlejob volcano",
-	})
+	j := newOperators(t)
 	t.Run("PaddleJobs", j.paddleJobs)
 	for _, engine := range []string{kubernetes.Name, kubernetes.PaddleJob, kubernetes.Volcano} {
 		t.Run("Gang/"+engine, func(t *testing.T) {
@@ -75,34 +71,149 @@ func TestOperators(t *testing.T) {
 			j.submit(t, spec)
 			j.succeeded(t, spec, 2)
 		})
-		t.Run("Killed/"+engine, func(t *testing.T) {
-			spec := j.spec("killed-"+engine, "idle")
-			spec.Engine, spec.Scheduler = engine, kubernetes.Volcano
-			j.submit(t, spec)
-			j.until(t, spec.Name, "the job", func(r *job.Record) bool { return r.State == job.Running && r.Reason == "" })
-			if err := j.engine.Kill(t.Context(), "", spec.Name, func(r *job.Record) { t.Logf("%s: %s", r.State, r.Reason) }); err != nil {
-				t.Fatal(err)
-			}
-			for i := range 2 {
-				j.committed(t, spec, 1, job.WorkerName(job.Trainer, i), output.Failed)
-			}
-			if err := j.engine.Delete(t.Context(), "", spec.Name); err != nil {
-				t.Fatal(err)
-			}
-			j.submit(t, spec) // the name is free at once
-			if err := j.engine.Kill(t.Context(), "", spec.Name, func(*job.Record) {}); err != nil {
-				t.Fatal(err)
-			}
-		})
+		t.Run("Again/"+engine, func(t *testing.T) { j.again(t, engine) })
 	}
-	t.Run("Queue", func(t *testing.T) {
-		spec := j.spec("queued", "")
-		spec.Engine, spec.Roles = kubernetes.Volcano, spec.Roles[:1]
-		spec.Roles[0].CPU = 1_500 // twice that is more than the machine has
-		j.submit(t, spec)
-		j.until(t, spec.Name, "the reason", func(r *job.Record) bool { return strings.Contains(r.Reason, `wait in the queue "default": `) })
-		if err := j.engine.Kill(t.Context(), "", spec.Name, func(*job.Record) {}); err != nil {
-			t.Fatal(err)
-		}
+	t.Run("Queue", j.queue)
+	t.Run("Refused", j.refused)
+}
+
+// newOperators starts both operators.
+func newOperators(t *testing.T) *jobs {
+	p := newPods(t)
+	p.applyPlugin(t)
+	p.startPaddleOperator(t)
+	p.k.Operator(t, "volcano")
+	return newJobs(t, p, place{
+		name: "local", store: "file://" + filepath.Join(p.s.data, "store"), mount: "plugin", quota: "pods=6, requests.cpu=4, limits.memory=8Gi", life: "1h", operators: "paddlejob volcano",
 	})
+}
+
+// again kills a job, and submits another one of its name at once: nothing of the old one spoils it.
+func (j *jobs) again(t *testing.T, engine string) {
+	spec := j.spec("again-"+engine, "idle")
+	spec.Engine, spec.Scheduler = engine, kubernetes.Volcano
+	j.submit(t, spec)
+	j.training(t, spec)
+	j.s.paddlectl(t, "", "kill", "-rm", spec.Name)
+	for i := range 2 {
+		j.committed(t, spec, 1, job.WorkerName(job.Trainer, i), output.Failed)
+	}
+	left := j.k.Kubectl(t, "", "-n", job.Namespace("alice"), "get", "pods,services,configmaps,paddlejobs,jobs.batch.volcano.sh,podgroups", "-o", "name")
+	if strings.Contains(left, job.ObjectName(spec.Name)) {
+		t.Errorf("after the kill there are\n%s", left)
+	}
+	dir := string(job.Dir(spec.Datacenter, spec.User, spec.Name))
+	j.s.paddlectl(t, "", "rm", "-r", dir+"/attempts", dir+"/logs")
+	spec = j.spec("again-"+engine, "")
+	spec.Engine, spec.Scheduler = engine, kubernetes.Volcano
+	j.submit(t, spec)
+	j.succeeded(t, spec, 1)
+}
+
+// queue has a job wait in a queue while the node takes no pods and the queue is closed.
+func (j *jobs) queue(t *testing.T) {
+	const objects = `
+{apiVersion: scheduling.volcano.sh/v1beta1, kind: Queue, metadata: {name: research}, spec: {weight: 1}}
+---
+{apiVersion: scheduling.k8s.io/v1, kind: PriorityClass, metadata: {name: urgent}, value: 1000}
+`
+	j.k.Kubectl(t, objects, "apply", "-f", "-")
+	t.Cleanup(func() { j.k.Kubectl(t, objects, "delete", "-f", "-") })
+	j.k.Kubectl(t, "", "cordon", "node1")
+	t.Cleanup(func() { j.k.Kubectl(t, "", "uncordon", "node1") })
+	j.await(t, "the queue", func() bool {
+		return j.k.Kubectl(t, "", "get", "queue", "research", "-o", "jsonpath={.status.state}") == "Open"
+	})
+	of := func(name, engine string) *job.Spec {
+		spec := j.spec(name, "")
+		spec.Engine, spec.Scheduler, spec.Queue, spec.Priority = engine, kubernetes.Volcano, "research", "urgent"
+		return spec
+	}
+	engines := []string{kubernetes.Name, kubernetes.PaddleJob, kubernetes.Volcano}
+	for _, engine := range engines {
+		unknown := of("unknown-"+engine, engine)
+		unknown.Queue = "nowhere"
+		j.refuses(t, unknown, `Volcano has no queue "nowhere"`)
+		unknown.Queue, unknown.Priority = "research", "nobody"
+		j.refuses(t, unknown, "no PriorityClass with name nobody")
+	}
+	for _, engine := range []string{kubernetes.PaddleJob, kubernetes.Volcano} {
+		j.submit(t, of("queued-"+engine, engine))
+		j.until(t, "queued-"+engine, "the reason", func(r *job.Record) bool {
+			return strings.Contains(r.Reason, `wait in the queue "research": 3/`) && strings.Contains(r.Reason, "unschedulable")
+		})
+		const columns = "jsonpath={range .items[*]}{.spec.queue} {.spec.priorityClassName} {.spec.minMember}{end}"
+		labels := "pfs.paddlecloud.io/job=" + job.ObjectName("queued-"+engine)
+		if got := j.k.Kubectl(t, "", "-n", job.Namespace("alice"), "get", "podgroups", "-l", labels, "-o", columns); got != "research urgent 3" {
+			t.Errorf("the PodGroup of %s has %q", engine, got)
+		}
+	}
+	owner := fmt.Sprintf(`{apiVersion: scheduling.volcano.sh/v1beta1, kind: Queue, name: research, controller: true, uid: %s}`,
+		j.k.Kubectl(t, "", "get", "queue", "research", "-o", "jsonpath={.metadata.uid}"))
+	j.k.Kubectl(t, fmt.Sprintf("{apiVersion: bus.volcano.sh/v1alpha1, kind: Command, metadata: {name: close, namespace: default, ownerReferences: [%s]}, action: CloseQueue, target: %s}",
+		owner, owner), "create", "-f", "-")
+	j.until(t, "queued-"+kubernetes.Volcano, "the reason", func(r *job.Record) bool {
+		return strings.Contains(r.Reason, `wait in the queue "research": the queue "research" of Volcano is Clos`)
+	})
+	for _, engine := range engines {
+		j.refuses(t, of("closed-"+engine, engine), `the queue "research" of Volcano is Clos`)
+	}
+	j.k.Kubectl(t, "", "uncordon", "node1")
+	for _, engine := range []string{kubernetes.PaddleJob, kubernetes.Volcano} { // closing a queue does not end what waits in it
+		j.succeeded(t, of("queued-"+engine, engine), 1)
+	}
+}
+
+// refused has the cluster refuse PaddleJobs: by its rights, and by a policy, as a webhook does.
+func (j *jobs) refused(t *testing.T) {
+	spec := j.spec("refused", "")
+	spec.Engine = kubernetes.PaddleJob
+	manifest, err := os.ReadFile("jobs.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	without := strings.ReplaceAll(string(manifest), "resources: [paddlejobs]", "resources: [others]")
+	j.k.Kubectl(t, without, "apply", "-f", "-")
+	t.Cleanup(func() { j.k.Kubectl(t, string(manifest), "apply", "-f", "-") })
+	j.refuses(t, spec, "cannot list resource \"paddlejobs\"")
+	j.k.Kubectl(t, string(manifest), "apply", "-f", "-")
+
+	const policy = `
+apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingAdmissionPolicy
+metadata: {name: no-paddlejobs}
+spec:
+  matchConstraints: {resourceRules: [{apiGroups: [batch.paddlepaddle.org], apiVersions: [v1], operations: [CREATE], resources: [paddlejobs]}]}
+  validations: [{expression: "false", message: no PaddleJobs on Mondays}]
+---
+apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingAdmissionPolicyBinding
+metadata: {name: no-paddlejobs}
+spec: {policyName: no-paddlejobs, validationActions: [Deny]}
+`
+	j.k.Kubectl(t, policy, "apply", "-f", "-")
+	t.Cleanup(func() { j.k.Kubectl(t, policy, "delete", "-f", "-") })
+	j.refuses(t, spec, "no PaddleJobs on Mondays")
+}
+
+// refuses waits until the cluster refuses a job, and checks that it has nothing of it. A change of the cluster takes effect after a while.
+func (j *jobs) refuses(t *testing.T, spec *job.Spec, text string) {
+	t.Helper()
+	j.await(t, text, func() bool {
+		_, err := j.engine.Plan(t.Context(), j.packaged(spec))
+		return err != nil && strings.Contains(err.Error(), text)
+	})
+	if err := j.engine.Submit(t.Context(), spec); err == nil || !strings.Contains(err.Error(), text) {
+		t.Fatalf("%s: the error is %v, want %s", spec.Name, err, text)
+	}
+	left := j.k.Kubectl(t, "", "-n", job.Namespace("alice"), "get", "all,configmaps,secrets,paddlejobs,jobs.batch.volcano.sh,podgroups", "-o", "name")
+	if strings.Contains(left, job.ObjectName(spec.Name)) {
+		t.Errorf("after the refusal there are\n%s", left)
+	}
+}
+
+// packaged gives a job a package that is there.
+func (j *jobs) packaged(spec *job.Spec) *job.Spec {
+	spec.Package = pfs.Path(j.home()) + "/lines"
+	return spec
 }

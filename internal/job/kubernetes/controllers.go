@@ -33,7 +33,11 @@ var (
 	paddleJobs  = schema.GroupVersionResource{Group: "batch.paddlepaddle.org", Version: "v1", Resource: "paddlejobs"}
 	volcanoJobs = schema.GroupVersionResource{Group: "batch.volcano.sh", Version: "v1alpha1", Resource: "jobs"}
 	podGroups   = schema.GroupVersionResource{Group: "scheduling.volcano.sh", Version: "v1beta1", Resource: "podgroups"}
+	queues      = schema.GroupVersionResource{Group: "scheduling.volcano.sh", Version: "v1beta1", Resource: "queues"}
 )
+
+// queueOf returns the queue in which a gang waits. Without a webhook of Volcano, only this name stands for none.
+func queueOf(spec *job.Spec) string { return cmp.Or(spec.Queue, "default") }
 
 // kinds has the kinds of the resources.
 var kinds = map[schema.GroupVersionResource]string{paddleJobs: "PaddleJob", volcanoJobs: "Job", podGroups: "PodGroup"}
@@ -156,7 +160,50 @@ func (e *Engine) checkOperator(ctx context.Context, spec *job.Spec) error {
 			return err
 		}
 	}
+	if gang(spec) {
+		if text, err := e.closedQueue(ctx, spec); err != nil || text != "" {
+			return cmp.Or(err, pfs.Errorf(submitOp, "", pfs.Invalid, "%s: choose another queue", text))
+		}
+	}
 	return nil
+}
+
+// closedQueue explains why the queue of a gang starts none; "" if it does. The scheduler says nothing of jobs in a queue that does not exist.
+func (e *Engine) closedQueue(ctx context.Context, spec *job.Spec) (string, error) {
+	q, err := retried(ctx, func(ctx context.Context) (*unstructured.Unstructured, error) {
+		return e.c.dynamic.Resource(queues).Get(ctx, queueOf(spec), metav1.GetOptions{})
+	})
+	switch {
+	case errors.Is(err, pfs.NotExist):
+		return fmt.Sprintf("Volcano has no queue %q", queueOf(spec)), nil
+	case err != nil:
+		return "", err
+	}
+	if state, _, _ := unstructured.NestedString(q.Object, "status", "state"); state != "" && state != "Open" {
+		return fmt.Sprintf("the queue %q of Volcano is %s", q.GetName(), state), nil
+	}
+	return "", nil
+}
+
+// remains reports whether there are services or ConfigMaps that an operator made for a job. The cluster removes them some time after
+// their owner. A new job of that name would begin with the addresses of the old one.
+func (e *Engine) remains(ctx context.Context, ns, name string) (bool, error) {
+	if len(e.Config.Operators) == 0 {
+		return false, nil
+	}
+	services, err := all(ctx, metav1.ListOptions{}, e.c.services(ns).List, func(l *corev1.ServiceList) []corev1.Service { return l.Items })
+	if err != nil {
+		return false, err
+	}
+	configs, err := all(ctx, metav1.ListOptions{}, e.c.configMaps(ns).List, func(l *corev1.ConfigMapList) []corev1.ConfigMap { return l.Items })
+	if err != nil {
+		return false, err
+	}
+	owned := func(owners []metav1.OwnerReference) bool {
+		return slices.ContainsFunc(owners, func(o metav1.OwnerReference) bool { return isOf(o.Name, name) })
+	}
+	return slices.ContainsFunc(services, func(s corev1.Service) bool { return owned(s.OwnerReferences) }) ||
+		slices.ContainsFunc(configs, func(c corev1.ConfigMap) bool { return owned(c.OwnerReferences) }), nil
 }
 
 // gang reports whether Volcano schedules the pods of a job: all of them, or none.
@@ -196,8 +243,7 @@ func optional(fields map[string]any, name, value string) {
 
 // podGroup returns the PodGroup with which Volcano starts all pods of an attempt, or none.
 func (c *Config) podGroup(spec *job.Spec, attempt int) object {
-	fields := map[string]any{"minMember": processes(spec)}
-	optional(fields, "queue", spec.Queue)
+	fields := map[string]any{"minMember": processes(spec), "queue": queueOf(spec)}
 	optional(fields, "priorityClassName", spec.Priority)
 	return operatorObject(podGroups, spec, attempt, fields)
 }
@@ -226,11 +272,10 @@ func (c *Config) volcanoJob(spec *job.Spec, attempt int) object {
 		tasks = append(tasks, task)
 	}
 	fields := map[string]any{
-		"schedulerName": Volcano, "minAvailable": processes(spec), "maxRetry": int64(1), "tasks": tasks,
+		"schedulerName": Volcano, "minAvailable": processes(spec), "maxRetry": int64(1), "tasks": tasks, "queue": queueOf(spec),
 		"plugins":  map[string]any{"svc": []any{"--disable-network-policy=true"}}, // host names for pods
 		"policies": []any{map[string]any{"event": "PodFailed", "action": "TerminateJob"}, map[string]any{"event": "PodEvicted", "action": "TerminateJob"}},
 	}
-	optional(fields, "queue", spec.Queue)
 	optional(fields, "priorityClassName", spec.Priority)
 	return operatorObject(volcanoJobs, spec, attempt, fields)
 }
@@ -256,6 +301,9 @@ func (s *seen) groupReason(attempt string) string {
 		}
 		queue, _, _ := unstructured.NestedString(g.Object, "spec", "queue")
 		text := fmt.Sprintf("all processes start at once, and wait in the queue %q", cmp.Or(queue, "default"))
+		if s.closed != "" {
+			return text + ": " + s.closed
+		}
 		list, _, _ := unstructured.NestedSlice(g.Object, "status", "conditions")
 		for _, c := range slices.Backward(list) {
 			m, _ := c.(map[string]any)
@@ -265,5 +313,5 @@ func (s *seen) groupReason(attempt string) string {
 		}
 		return text
 	}
-	return ""
+	return s.closed
 }

@@ -1,6 +1,7 @@
 package kubernetes
 
 import (
+	"net/http"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -17,6 +18,11 @@ func operatorScene(t *testing.T) *scene {
 	s := newScene(t)
 	s.Config.Operators = []string{PaddleJob, Volcano}
 	s.f.groups = []string{paddleJobs.Group, volcanoJobs.Group, podGroups.Group}
+	for name, state := range map[string]string{"default": "Open", "research": "Open", "closed": "Closed"} {
+		s.f.put("/apis/scheduling.volcano.sh/v1beta1/queues/"+name, tree{
+			"apiVersion": "scheduling.volcano.sh/v1beta1", "kind": "Queue", "metadata": tree{"name": name}, "status": tree{"state": state},
+		})
+	}
 	return s
 }
 
@@ -74,7 +80,7 @@ func TestPaddleJob(t *testing.T) {
 		if len(s.f.names("paddlejobs")) != 1 {
 			t.Error("the parameter server had no time to end by itself")
 		}
-		time.Sleep(stopTime + time.Second)
+		time.Sleep(serverTime + time.Second)
 		s.pass(t, 4)
 		if r := s.state(t); r.State != job.Succeeded || s.commits != 1 || *r.Workers[0].ExitCode != 0 {
 			t.Errorf("%+v, %d commits", r, s.commits)
@@ -123,12 +129,68 @@ func TestVolcanoJob(t *testing.T) {
 	if r := s.state(t); r.State != job.Pending || !strings.Contains(r.Reason, `wait in the queue "research": 3/3 tasks in gang unschedulable`) {
 		t.Errorf("%+v", r)
 	}
+	s.f.edit(t, "queues", "research", phase("state", "Closing"))
+	if r := s.state(t); !strings.Contains(r.Reason, `wait in the queue "research": the queue "research" of Volcano is Closing`) {
+		t.Errorf("%+v", r)
+	}
 	s.operatorPod(t, Volcano, job.Trainer, "trainer-1", ended0(7, "Error", ""))
 	s.f.edit(t, "jobs", object1+"-1", phase("state", "phase", "Terminated"))
 	s.pass(t, 4)
 	if r := s.state(t); r.State != job.Failed || r.Reason != "trainer-1: exit code 7" {
 		t.Errorf("%+v", r)
 	}
+}
+
+// forbidden refuses requests for a resource, as an API server does whose administrator has not granted the right.
+func forbidden(resource string) func(*http.Request, bool) int {
+	return func(r *http.Request, _ bool) int {
+		if strings.Contains(r.URL.Path+"/", "/"+resource+"/") {
+			return http.StatusForbidden
+		}
+		return 0
+	}
+}
+
+// TestRemains waits for what the cluster removes after a PaddleJob, and refuses the name until then.
+func TestRemains(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := operatorScene(t)
+		s.submitAs(t, func(spec *job.Spec) { spec.Engine = PaddleJob })
+		ns := "/api/v1/namespaces/" + job.Namespace("alice@example.com")
+		owned := func(at, name string) {
+			s.f.mu.Lock()
+			defer s.f.mu.Unlock()
+			s.f.put(ns+at+name, tree{"metadata": tree{"name": name, "ownerReferences": []any{tree{"kind": "PaddleJob", "name": object1 + "-1"}}}})
+		}
+		owned("/configmaps/", object1+"-1")
+		owned("/services/", object1+"-1-worker-0")
+		collected := func(at string) {
+			s.f.mu.Lock()
+			defer s.f.mu.Unlock()
+			delete(s.f.objects, ns+at)
+		}
+		var ended time.Duration
+		start := time.Now()
+		go func() {
+			time.Sleep(3 * time.Second)
+			collected("/configmaps/" + object1 + "-1")
+			time.Sleep(3 * time.Second)
+			collected("/services/" + object1 + "-1-worker-0")
+		}()
+		if err := s.Kill(t.Context(), "alice@example.com", "Fit.A-line", func(*job.Record) { ended = time.Since(start) }); err != nil {
+			t.Fatal(err)
+		}
+		if ended < 6*time.Second {
+			t.Errorf("the kill ended after %v, before the services were gone", ended)
+		}
+		if err := s.Delete(t.Context(), "alice@example.com", "Fit.A-line"); err != nil {
+			t.Fatal(err)
+		}
+		owned("/services/", object1+"-1-ps-0")
+		spec := testSpec()
+		spec.Engine = PaddleJob
+		wantKind(t, s.Submit(t.Context(), spec), pfs.Exist, "the cluster has not removed its services yet")
+	})
 }
 
 // TestOperatorRefusals refuses what an engine cannot do before anything is created.
@@ -144,6 +206,10 @@ func TestOperatorRefusals(t *testing.T) {
 		{func(s *scene, spec *job.Spec) { spec.Scheduler, s.Config.Operators = Volcano, nil }, pfs.Invalid, `no scheduler "volcano"`},
 		{func(_ *scene, spec *job.Spec) { spec.Scheduler = "yarn" }, pfs.Invalid, `there is no scheduler "yarn"`},
 		{func(_ *scene, spec *job.Spec) { spec.Queue = "research" }, pfs.Invalid, "need the scheduler"},
+		{func(_ *scene, spec *job.Spec) { spec.Engine, spec.Queue = Volcano, "other" }, pfs.Invalid, `Volcano has no queue "other"`},
+		{func(_ *scene, spec *job.Spec) { spec.Scheduler, spec.Queue = Volcano, "closed" }, pfs.Invalid, `the queue "closed" of Volcano is Closed`},
+		{func(s *scene, spec *job.Spec) { spec.Engine, s.f.refuse = PaddleJob, forbidden("paddlejobs") }, pfs.Permission, "refused by the test"},
+		{func(s *scene, spec *job.Spec) { spec.Engine, s.f.refuse = Volcano, forbidden("queues") }, pfs.Permission, "refused by the test"},
 		{func(_ *scene, spec *job.Spec) { spec.Engine, spec.Restart = Volcano, job.RestartRank }, pfs.Invalid, "cannot start one process again"},
 		{func(s *scene, spec *job.Spec) { spec.Engine, s.Config.Mount = PaddleJob, Sidecar }, pfs.Invalid, "needs the node plugin"},
 	} {

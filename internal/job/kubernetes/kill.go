@@ -98,7 +98,7 @@ func (e *Engine) remove(ctx context.Context, ns, name string, tell func(*seen)) 
 	return e.drop(ctx, func(ctx context.Context) error { return e.c.configMaps(ns).Delete(ctx, name, metav1.DeleteOptions{}) })
 }
 
-// stopPods removes the Jobs and StatefulSets of a job, and returns when their pods are gone.
+// stopPods removes the Jobs and StatefulSets of a job, and returns when their pods are gone, and what operators made for them.
 func (e *Engine) stopPods(ctx context.Context, ns, name string, tell func(*seen)) error {
 	for {
 		found, err := e.look(ctx, ns, selectorOf(name))
@@ -107,7 +107,10 @@ func (e *Engine) stopPods(ctx context.Context, ns, name string, tell func(*seen)
 		}
 		s := found[key{ns, name}]
 		if s == nil {
-			return nil
+			if left, err := e.remains(ctx, ns, name); err != nil || !left {
+				return err
+			}
+			s = &seen{}
 		}
 		if tell != nil {
 			tell(s)

@@ -355,11 +355,14 @@ func succeeded(j *entry, s *seen) (names []string) {
 	return names
 }
 
+// serverTime is the time that parameter servers have to end by themselves.
+const serverTime = 10 * time.Second
+
 // endServers removes a PaddleJob whose trainers have succeeded and whose parameter servers do not end by themselves.
 func (e *Engine) endServers(ctx context.Context, j *entry, s *seen) error {
 	if j.SucceededN != j.Attempt {
 		r := judge(j, s)
-		if slices.ContainsFunc(r.Workers, func(w job.Worker) bool { return w.Role == job.Trainer && time.Since(w.Ended) < stopTime }) {
+		if slices.ContainsFunc(r.Workers, func(w job.Worker) bool { return w.Role == job.Trainer && time.Since(w.Ended) < serverTime }) {
 			return nil
 		}
 		if _, err := e.change(ctx, j, func(j *entry) { j.SucceededN, j.Workers, j.Started = j.Attempt, r.Workers, r.Started }); err != nil {

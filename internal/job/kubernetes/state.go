@@ -28,6 +28,7 @@ type seen struct {
 	pods   []corev1.Pod
 	groups []unstructured.Unstructured // PodGroups of Volcano
 	notes  []corev1.Event              // warnings, read only where something is pending
+	closed string                      // likewise: why the queue of Volcano starts nothing
 }
 
 // look reads the objects of all jobs that the selector selects. The number of requests does not grow with
@@ -91,6 +92,9 @@ func (e *Engine) record(ctx context.Context, j *entry, s *seen) (*job.Record, er
 	r := judge(j, s)
 	if r.State == job.Pending {
 		notes, err := e.warnings(ctx, j)
+		if err == nil && gang(&j.Spec) {
+			s.closed, err = e.closedQueue(ctx, &j.Spec)
+		}
 		if err != nil {
 			return nil, err
 		}
@@ -192,7 +196,7 @@ func pending(j *entry, list []job.Worker, s *seen) string {
 	if waiting == 0 {
 		return ""
 	}
-	if group := s.groupReason(operatorName(&j.Spec, j.Attempt)); group != "" {
+	if group := s.groupReason(operatorName(&j.Spec, j.Attempt)); group != "" && waiting == len(list) {
 		first = group
 	}
 	if first == "" {

@@ -224,6 +224,12 @@ func (e *Engine) checkCluster(ctx context.Context, spec *job.Spec) error {
 	if s := left[key{ns, name}]; s != nil {
 		return pfs.Errorf(submitOp, "", pfs.Exist, "a job of that name is still ending: it has %d pods; try again in a moment", len(s.pods))
 	}
+	switch remains, err := e.remains(ctx, ns, name); {
+	case err != nil:
+		return err
+	case remains:
+		return pfs.Errorf(submitOp, "", pfs.Exist, "a job of that name is still ending: the cluster has not removed its services yet; try again in a moment")
+	}
 	if spec.Registry != "" {
 		if _, err := e.registry(ctx, spec.User, spec.Registry); err != nil {
 			return err
