@@ -108,8 +108,30 @@ func (s *Spec) Check() error {
 			return bad("outputs", dir, "it is given twice")
 		}
 	}
+	for i, c := range s.Claims {
+		switch same := func(o Claim) bool { return o.Dir == c.Dir }; {
+		case !claimName.MatchString(c.Name):
+			return bad("claims", c.Name, "it is not the name of a claim: lower-case letters, digits, '-' and '.'")
+		case !path.IsAbs(c.Dir) || path.Clean(c.Dir) != c.Dir || c.Dir == "/" || strings.ContainsAny(c.Dir, ":\x00"):
+			return bad("claims", c.Dir, "an absolute path is needed, such as /data")
+		case slices.ContainsFunc(s.Claims[:i], same):
+			return bad("claims", c.Dir, "there is another claim")
+		}
+	}
+	for name, value := range s.NodeSelector {
+		if !labelKey.MatchString(name) || !labelValue.MatchString(value) {
+			return bad("node_selector", name+"="+value, "it is not a label of a machine: KEY=VALUE, with letters, digits, '-', '_' and '.'")
+		}
+	}
 	return nil
 }
+
+// The names of claims, and labels, as Kubernetes has them.
+var (
+	claimName  = regexp.MustCompile(`^[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?$`)
+	labelKey   = regexp.MustCompile(`^([a-z0-9][a-z0-9.-]{0,251}/)?[A-Za-z0-9]([A-Za-z0-9_.-]{0,61}[A-Za-z0-9])?$`)
+	labelValue = regexp.MustCompile(`^([A-Za-z0-9]([A-Za-z0-9_.-]{0,61}[A-Za-z0-9])?)?$`)
+)
 
 func (s *Spec) checkRoles() error {
 	if s.PAI != nil && len(s.Roles) > 0 {

@@ -3,8 +3,10 @@ package job
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"io"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/paddlecloud/pfs/pfs"
@@ -36,6 +38,9 @@ type Spec struct {
 
 	Inputs  []pfs.Path `json:"inputs,omitempty"`  // copied to the machine before the entry starts
 	Outputs []string   `json:"outputs,omitempty"` // local directories besides $PFS_OUTPUT
+
+	Claims       []Claim           `json:"claims,omitempty"`        // volumes of a cluster
+	NodeSelector map[string]string `json:"node_selector,omitempty"` // optional: labels of the machines of a cluster
 
 	MaxAttempts int           `json:"max_attempts"`
 	Restart     Restart       `json:"restart"`
@@ -72,6 +77,30 @@ type Role struct {
 	MinFailed    int    `json:"min_failed,omitempty"`    // failures that end the attempt; 0: one, negative: none
 	MinSucceeded int    `json:"min_succeeded,omitempty"` // successes that end the attempt, however the others are; 0: none
 	Ports        []Port `json:"ports,omitempty"`
+}
+
+// Claim is a volume of a cluster: a PersistentVolumeClaim of the user's namespace.
+type Claim struct {
+	Name     string `json:"name"`
+	Dir      string `json:"dir"` // where programs find it
+	ReadOnly bool   `json:"read_only,omitempty"`
+}
+
+// ParseClaim parses NAME:DIR or NAME:DIR:ro.
+func ParseClaim(text string) (Claim, error) {
+	parts := strings.Split(text, ":")
+	if len(parts) < 2 || len(parts) > 3 || len(parts) == 3 && parts[2] != "ro" {
+		return Claim{}, fmt.Errorf("%q is not NAME:DIR, or NAME:DIR:ro for reading only", text)
+	}
+	return Claim{parts[0], parts[1], len(parts) == 3}, nil
+}
+
+// String returns what ParseClaim parses.
+func (c Claim) String() string {
+	if c.ReadOnly {
+		return c.Name + ":" + c.Dir + ":ro"
+	}
+	return c.Name + ":" + c.Dir
 }
 
 // State is the state of a job, an attempt or a worker.

@@ -214,6 +214,10 @@ func (s *session) choose(ctx context.Context, spec *job.Spec) (err error) {
 			s.Message("jobs on this machine start at once: the scheduler, the queue and the priority are not used")
 			spec.Scheduler, spec.Queue, spec.Priority = "", "", ""
 		}
+		for _, c := range spec.Claims {
+			s.Message("jobs on this machine use its own directories: the claim %s is not mounted at %s", c.Name, c.Dir)
+		}
+		spec.Claims, spec.NodeSelector = nil, nil
 	}
 	return nil
 }

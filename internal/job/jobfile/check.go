@@ -138,6 +138,11 @@ func (d *document) checkOwn(o *ownJob) {
 			d.fail("reference", field, "", "%q is not a path on the service, such as /pfs/DC/home/USER/data", p)
 		}
 	}
+	for i, text := range o.Claims {
+		if _, err := job.ParseClaim(text); err != nil {
+			d.fail("reference", fmt.Sprintf("claims[%d]", i), "", "%v", err)
+		}
+	}
 	for field, text := range map[string]string{"time-limit": o.TimeLimit, "upload-wait": o.UploadWait} {
 		if text != "" && !ownDuration.MatchString(text) {
 			d.fail("quantity", field, "", "%q is not a duration: write it as 30s, 10m or 12h", text)

@@ -85,20 +85,23 @@ var setters = map[string]func(d *Draft, text string) error{
 	"trainers.memory":   parsed(func(d *Draft) *int64 { return &d.Trainer.Memory }, job.ParseMemory),
 	"pservers.replicas": number(func(d *Draft) *int { return &d.pservers }),
 	"pservers.cpu":      ofServers(parsed(func(d *Draft) *int64 { return &d.Pserver.CPU }, job.ParseCPU)),
+	"pservers.gpu":      ofServers(number(func(d *Draft) *int64 { return &d.Pserver.GPU })),
 	"pservers.memory":   ofServers(parsed(func(d *Draft) *int64 { return &d.Pserver.Memory }, job.ParseMemory)),
 
-	"env":          setEnv,
-	"inputs":       addInput,
-	"outputs":      addOutput,
-	"max-attempts": number(func(d *Draft) *int { return &d.Spec.MaxAttempts }),
-	"restart":      text(func(d *Draft) *string { return (*string)(&d.Spec.Restart) }),
-	"time-limit":   parsed(func(d *Draft) *time.Duration { return &d.Spec.TimeLimit }, duration),
-	"upload-wait":  parsed(func(d *Draft) *time.Duration { return &d.Spec.UploadWait }, duration),
-	"engine":       text(func(d *Draft) *string { return &d.Spec.Engine }),
-	"scheduler":    text(func(d *Draft) *string { return &d.Spec.Scheduler }),
-	"queue":        text(func(d *Draft) *string { return &d.Spec.Queue }),
-	"priority":     text(func(d *Draft) *string { return &d.Spec.Priority }),
-	"datacenter":   text(func(d *Draft) *string { return &d.Datacenter }),
+	"env":           setEnv,
+	"inputs":        addInput,
+	"outputs":       addOutput,
+	"claims":        addClaim,
+	"node-selector": addLabel,
+	"max-attempts":  number(func(d *Draft) *int { return &d.Spec.MaxAttempts }),
+	"restart":       text(func(d *Draft) *string { return (*string)(&d.Spec.Restart) }),
+	"time-limit":    parsed(func(d *Draft) *time.Duration { return &d.Spec.TimeLimit }, duration),
+	"upload-wait":   parsed(func(d *Draft) *time.Duration { return &d.Spec.UploadWait }, duration),
+	"engine":        text(func(d *Draft) *string { return &d.Spec.Engine }),
+	"scheduler":     text(func(d *Draft) *string { return &d.Spec.Scheduler }),
+	"queue":         text(func(d *Draft) *string { return &d.Spec.Queue }),
+	"priority":      text(func(d *Draft) *string { return &d.Spec.Priority }),
+	"datacenter":    text(func(d *Draft) *string { return &d.Datacenter }),
 }
 
 func duration(s string) (time.Duration, error) {
@@ -135,19 +138,33 @@ func addInput(d *Draft, text string) error {
 	return nil
 }
 
+func addClaim(d *Draft, text string) error {
+	c, err := job.ParseClaim(text)
+	d.Spec.Claims = append(d.Spec.Claims, c)
+	return err
+}
+
+func addLabel(d *Draft, text string) error {
+	name, value, ok := strings.Cut(text, "=")
+	if !ok {
+		return fmt.Errorf("%q is not KEY=VALUE", text)
+	}
+	if d.Spec.NodeSelector == nil {
+		d.Spec.NodeSelector = map[string]string{}
+	}
+	d.Spec.NodeSelector[name] = value
+	return nil
+}
+
 func addOutput(d *Draft, text string) error {
 	d.Spec.Outputs = append(d.Spec.Outputs, text)
 	return nil
 }
 
-// Set sets what key means in this project's YAML; "env" takes NAME=VALUE. The keys env, inputs and outputs add to a list.
+// Set sets what key means in this project's YAML; "env" and "node-selector" take NAME=VALUE. The keys of lists and maps add to them.
 func (d *Draft) Set(key, text string) error {
-	set, ok := setters[key]
-	if !ok { // pservers.gpu
-		return fmt.Errorf("jobs have no %s", key)
-	}
 	d.lost = slices.DeleteFunc(d.lost, func(l Left) bool { return l.Option() == key })
-	if err := set(d, text); err != nil || d.tasks == nil {
+	if err := setters[key](d, text); err != nil || d.tasks == nil {
 		return err
 	}
 	return d.setTasks(key)

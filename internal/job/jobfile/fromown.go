@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/paddlecloud/pfs/internal/job"
+	corev1 "k8s.io/api/core/v1"
 )
 
 func (j *Job) fromOwn(o *ownJob) {
@@ -18,6 +19,7 @@ func (j *Job) fromOwn(o *ownJob) {
 		j.from(field, source)
 	}
 	entry, image, env := take(&o.Entry), take(&o.Image), environment(take(&o.Env))
+	claims, nodes := take(&o.Claims), plain(take(&o.Nodes))
 	add := func(kind, at string, of *ownRole) {
 		r := Role{Name: kind, Kind: kind, Replicas: take(&of.Replicas)}
 		if kind == job.Pserver && r.Replicas == nil {
@@ -31,10 +33,15 @@ func (j *Job) fromOwn(o *ownJob) {
 		cpu, _ := job.ParseCPU(string(of.CPU))
 		memory, _ := job.ParseMemory(string(of.Memory))
 		c.Resources = resources(cpu, deref(of.GPU, 0), memory)
+		mountClaims(&r.Template.Spec, claims)
+		r.Template.Spec.NodeSelector = nodes
 		to := "roles[" + strconv.Itoa(len(j.Roles)) + "]"
 		j.from(to, at)
 		for field, source := range map[string]string{"args": "entry", "command": "entry", "image": "image", "env": "env"} {
 			j.from(to+".template.spec.containers[0]."+field, source)
+		}
+		for field, source := range map[string]string{"volumes": "claims", "containers[0].volumeMounts": "claims", "nodeSelector": "node-selector"} {
+			j.from(to+".template.spec."+field, source)
 		}
 		j.from(to+".template.spec.containers[0].resources", at)
 		*of = ownRole{}
@@ -53,6 +60,33 @@ func (j *Job) fromOwn(o *ownJob) {
 	case j.Topology != "":
 		add(job.Pserver, "topology", &ownRole{})
 	}
+}
+
+// mountClaims adds claims to a pod.
+func mountClaims(pod *corev1.PodSpec, list []string) {
+	for i, text := range list {
+		c, err := job.ParseClaim(text)
+		if err != nil {
+			continue // Check says so
+		}
+		name := "claim-" + strconv.Itoa(i)
+		pod.Volumes = append(pod.Volumes, corev1.Volume{Name: name, VolumeSource: corev1.VolumeSource{
+			PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: c.Name, ReadOnly: c.ReadOnly}}})
+		main := &pod.Containers[0]
+		main.VolumeMounts = append(main.VolumeMounts, corev1.VolumeMount{Name: name, MountPath: c.Dir, ReadOnly: c.ReadOnly})
+	}
+}
+
+// plain returns a map of texts.
+func plain(m map[string]lax) map[string]string {
+	if m == nil {
+		return nil
+	}
+	texts := map[string]string{}
+	for k, v := range m {
+		texts[k] = string(v)
+	}
+	return texts
 }
 
 // Setting is a value of a job in this project's YAML. Key is as in a file, with a point below trainers and pservers.
@@ -118,6 +152,12 @@ func (o *ownJob) settings(place func(key string) string) (list []Setting) {
 	}
 	for i, p := range o.Inputs {
 		list = append(list, Setting{"inputs", p, place("inputs[" + strconv.Itoa(i) + "]")})
+	}
+	for i, c := range o.Claims {
+		list = append(list, Setting{"claims", c, place("claims[" + strconv.Itoa(i) + "]")})
+	}
+	for _, name := range slices.Sorted(maps.Keys(o.Nodes)) {
+		list = append(list, Setting{"node-selector", name + "=" + string(o.Nodes[name]), place(child("node-selector", name))})
 	}
 	for i, p := range o.Outputs {
 		list = append(list, Setting{"outputs", p, place("outputs[" + strconv.Itoa(i) + "]")})

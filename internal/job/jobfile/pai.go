@@ -20,6 +20,8 @@ type ownJob struct {
 	Env         map[string]lax `json:"env,omitempty"`
 	Inputs      []string       `json:"inputs,omitempty"`
 	Outputs     []string       `json:"outputs,omitempty"`
+	Claims      []string       `json:"claims,omitempty"`
+	Nodes       map[string]lax `json:"node-selector,omitempty"`
 	MaxAttempts *int           `json:"max-attempts,omitempty" range:"1 100"`
 	Restart     restart        `json:"restart,omitempty"`
 	TimeLimit   string         `json:"time-limit,omitempty" lax:""`

@@ -57,12 +57,69 @@ func (w *writer) own() *ownJob {
 		c.Command, c.Args = nil, nil
 		w.dropShm(role)
 	}
+	o.Claims, o.Nodes = w.takeClaims(), w.takeNodes()
 	o.Env = w.ownEnv(entries)
 	o.Entry = entries[job.Trainer]
 	if server, ok := entries[job.Pserver]; ok && server != o.Entry {
 		o.Entry = fmt.Sprintf("if [ \"$TRAINING_ROLE\" = PSERVER ]; then\n%s\nelse\n%s\nfi", indent(server), indent(o.Entry))
 	}
 	return o
+}
+
+// takeClaims takes the claims that all roles mount at the same directory.
+func (w *writer) takeClaims() (list []string) {
+	if len(w.rest.Roles) == 0 {
+		return nil
+	}
+	for _, c := range claimsOf(&w.rest.Roles[0]) {
+		if slices.ContainsFunc(w.rest.Roles, func(r Role) bool { return !slices.Contains(claimsOf(&r), c) }) {
+			continue
+		}
+		for i := range w.rest.Roles {
+			pod := &w.rest.Roles[i].Template.Spec
+			mounts := pod.Containers[0].VolumeMounts
+			at := slices.IndexFunc(mounts, func(m corev1.VolumeMount) bool { return m.MountPath == c.Dir })
+			name := mounts[at].Name
+			mounts[at] = corev1.VolumeMount{}
+			if !slices.ContainsFunc(mounts, func(m corev1.VolumeMount) bool { return m.Name == name }) {
+				pod.Volumes[slices.IndexFunc(pod.Volumes, func(v corev1.Volume) bool { return v.Name == name })] = corev1.Volume{}
+			}
+		}
+		list = append(list, c.String())
+	}
+	return list
+}
+
+// claimsOf returns the claims that the main container of a role mounts as a whole.
+func claimsOf(r *Role) (list []job.Claim) {
+	for _, m := range r.main().VolumeMounts {
+		for _, v := range r.Template.Spec.Volumes {
+			if p := v.PersistentVolumeClaim; p != nil && v.Name == m.Name && m.SubPath+m.SubPathExpr == "" && m.MountPropagation == nil {
+				list = append(list, job.Claim{Name: p.ClaimName, Dir: m.MountPath, ReadOnly: p.ReadOnly || m.ReadOnly})
+			}
+		}
+	}
+	return list
+}
+
+// takeNodes takes the labels of machines that all roles ask for.
+func (w *writer) takeNodes() map[string]lax {
+	nodes := map[string]lax{}
+	if len(w.rest.Roles) == 0 {
+		return nil
+	}
+	for name, value := range w.rest.Roles[0].Template.Spec.NodeSelector {
+		if slices.ContainsFunc(w.rest.Roles, func(r Role) bool { v, ok := r.Template.Spec.NodeSelector[name]; return !ok || v != value }) {
+			continue
+		}
+		nodes[name] = lax(value)
+	}
+	for i := range w.rest.Roles {
+		for name := range nodes {
+			delete(w.rest.Roles[i].Template.Spec.NodeSelector, name)
+		}
+	}
+	return nodes
 }
 
 // allPods returns the number of all pods.

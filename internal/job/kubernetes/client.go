@@ -116,6 +116,7 @@ type (
 	namespaces   = gentype.ClientWithList[*corev1.Namespace, *corev1.NamespaceList]
 	configMaps   = gentype.ClientWithList[*corev1.ConfigMap, *corev1.ConfigMapList]
 	secrets      = gentype.ClientWithList[*corev1.Secret, *corev1.SecretList]
+	claims       = gentype.ClientWithList[*corev1.PersistentVolumeClaim, *corev1.PersistentVolumeClaimList]
 	services     = gentype.ClientWithList[*corev1.Service, *corev1.ServiceList]
 	pods         = gentype.ClientWithList[*corev1.Pod, *corev1.PodList]
 	events       = gentype.ClientWithList[*corev1.Event, *corev1.EventList]
@@ -145,6 +146,10 @@ func (c *client) configMaps(ns string) *configMaps {
 
 func (c *client) secrets(ns string) *secrets {
 	return clientOf[corev1.Secret, corev1.SecretList](c, "secrets", c.core, ns)
+}
+
+func (c *client) claims(ns string) *claims {
+	return clientOf[corev1.PersistentVolumeClaim, corev1.PersistentVolumeClaimList](c, "persistentvolumeclaims", c.core, ns)
 }
 
 func (c *client) services(ns string) *services {

@@ -276,7 +276,7 @@ func (c *Config) pod(spec *job.Spec, role job.Role, attempt int) corev1.PodTempl
 	p := corev1.PodTemplateSpec{
 		ObjectMeta: metav1.ObjectMeta{Labels: labels, Annotations: map[string]string{noteName: spec.Name, noteUser: spec.User}},
 		Spec: corev1.PodSpec{
-			RestartPolicy: corev1.RestartPolicyNever, Subdomain: job.ObjectName(spec.Name),
+			RestartPolicy: corev1.RestartPolicyNever, Subdomain: job.ObjectName(spec.Name), NodeSelector: spec.NodeSelector,
 			AutomountServiceAccountToken: ptr(false), EnableServiceLinks: ptr(false),
 			TerminationGracePeriodSeconds: ptr(seconds(c.grace(spec))),
 			SecurityContext: &corev1.PodSecurityContext{
@@ -325,6 +325,9 @@ func (c *Config) pod(spec *job.Spec, role job.Role, attempt int) corev1.PodTempl
 		VolumeMounts:    append(outputs, agent, shared, corev1.VolumeMount{Name: "shm", MountPath: "/dev/shm"}),
 		SecurityContext: restricted(),
 		Ports:           []corev1.ContainerPort{{Name: "main", ContainerPort: port}},
+	}
+	for i, claim := range spec.Claims {
+		main.VolumeMounts = append(main.VolumeMounts, corev1.VolumeMount{Name: claimVolume(i), MountPath: claim.Dir, ReadOnly: claim.ReadOnly})
 	}
 	if spec.Tool != "" {
 		c.tool(&main, token)
@@ -380,6 +383,11 @@ func (c *Config) volumes(spec *job.Spec, role job.Role) ([]corev1.Volume, corev1
 	for i := range spec.Outputs {
 		volumes = append(volumes, empty(outputVolume(i), c.Storage))
 	}
+	for i, claim := range spec.Claims {
+		volumes = append(volumes, corev1.Volume{Name: claimVolume(i), VolumeSource: corev1.VolumeSource{
+			PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: claim.Name, ReadOnly: claim.ReadOnly},
+		}})
+	}
 	mount := corev1.VolumeMount{Name: "pfs", MountPath: pfsDir}
 	if c.Mount == Sidecar {
 		mount.MountPropagation, mount.ReadOnly = ptr(corev1.MountPropagationHostToContainer), true
@@ -395,6 +403,8 @@ func (c *Config) volumes(spec *job.Spec, role job.Role) ([]corev1.Volume, corev1
 }
 
 func outputVolume(i int) string { return "output-" + strconv.Itoa(i) }
+
+func claimVolume(i int) string { return "claim-" + strconv.Itoa(i) }
 
 // mountSidecar mounts the datacenter for the main container. It mounts below the volume, not over it: the kubelet adds up the
 // sizes of all files in the file system of a volume, and would evict the pod for the size of the tree.

@@ -61,6 +61,7 @@ func TestObjects(t *testing.T) {
 	alone.Name, alone.User, alone.Registry = "mnist", "bob", "team"
 	alone.Env = map[string]string{"RATE": "0.1"}
 	alone.Inputs, alone.Outputs = append(alone.Inputs, "/pfs/dc1/public/mnist"), []string{"/model"}
+	alone.Claims, alone.NodeSelector = []job.Claim{{Name: "nfs-pvc", Dir: "/nas", ReadOnly: true}}, map[string]string{"accelerator": "p100"}
 	alone.TimeLimit = 90 * time.Minute
 	rank := testSpec()
 	rank.Restart = job.RestartRank

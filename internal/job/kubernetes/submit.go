@@ -235,6 +235,17 @@ func (e *Engine) checkCluster(ctx context.Context, spec *job.Spec) error {
 			return err
 		}
 	}
+	for _, c := range spec.Claims {
+		_, err := retried(ctx, func(ctx context.Context) (*corev1.PersistentVolumeClaim, error) {
+			return e.c.claims(ns).Get(ctx, c.Name, metav1.GetOptions{})
+		})
+		if errors.Is(err, pfs.NotExist) {
+			return pfs.Errorf(submitOp, "", pfs.NotExist, "there is no claim %q in the namespace %s: an administrator must make it there", c.Name, ns)
+		}
+		if err != nil {
+			return err
+		}
+	}
 	if err := e.checkOperator(ctx, spec); err != nil {
 		return err
 	}
