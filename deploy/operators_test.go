@@ -102,8 +102,7 @@ func (j *jobs) again(t *testing.T, engine string) {
 	if strings.Contains(left, job.ObjectName(spec.Name)) {
 		t.Errorf("after the kill there are\n%s", left)
 	}
-	dir := string(job.Dir(spec.Datacenter, spec.User, spec.Name))
-	j.s.paddlectl(t, "", "rm", "-r", dir+"/attempts", dir+"/logs")
+	j.s.paddlectl(t, "", "rm", "-r", string(job.Dir(spec.Datacenter, spec.User, spec.Name)))
 	spec = j.spec("again-"+engine, "")
 	spec.Engine, spec.Scheduler = engine, kubernetes.Volcano
 	j.submit(t, spec)
@@ -113,9 +112,15 @@ func (j *jobs) again(t *testing.T, engine string) {
 // queue has a job wait in a queue while the node takes no pods and the queue is closed.
 func (j *jobs) queue(t *testing.T) {
 	const objects = `
-{apiVersion: scheduling.volcano.sh/v1beta1, kind: Queue, metadata: {name: research}, spec: {weight: 1}}
+apiVersion: scheduling.volcano.sh/v1beta1
+kind: Queue
+metadata: {name: research}
+spec: {weight: 1}
 ---
-{apiVersion: scheduling.k8s.io/v1, kind: PriorityClass, metadata: {name: urgent}, value: 1000}
+apiVersion: scheduling.k8s.io/v1
+kind: PriorityClass
+metadata: {name: urgent}
+value: 1000
 `
 	j.k.Kubectl(t, objects, "apply", "-f", "-")
 	t.Cleanup(func() { j.k.Kubectl(t, objects, "delete", "-f", "-") })
@@ -150,7 +155,7 @@ func (j *jobs) queue(t *testing.T) {
 	}
 	owner := fmt.Sprintf(`{apiVersion: scheduling.volcano.sh/v1beta1, kind: Queue, name: research, controller: true, uid: %s}`,
 		j.k.Kubectl(t, "", "get", "queue", "research", "-o", "jsonpath={.metadata.uid}"))
-	j.k.Kubectl(t, fmt.Sprintf("{apiVersion: bus.volcano.sh/v1alpha1, kind: Command, metadata: {name: close, namespace: default, ownerReferences: [%s]}, action: CloseQueue, target: %s}",
+	j.k.Kubectl(t, fmt.Sprintf("apiVersion: bus.volcano.sh/v1alpha1\nkind: Command\nmetadata: {name: close, namespace: default, ownerReferences: [%s]}\naction: CloseQueue\ntarget: %s\n",
 		owner, owner), "create", "-f", "-")
 	j.until(t, "queued-"+kubernetes.Volcano, "the reason", func(r *job.Record) bool {
 		return strings.Contains(r.Reason, `wait in the queue "research": the queue "research" of Volcano is Clos`)

@@ -2,7 +2,8 @@
 
 $PFS_OUTPUT gets the records that this trainer read, and the model. MODE says what else happens: "fail" ends the first run of
 trainer 1 with exit code 3, and "memory" has it use too much memory. With "wait" the trainers go on until SIGTERM or SIGUSR1,
-and look at the dataset meanwhile; with "idle" they do not look; with "once" only the first runs do so. BIG is the size in MiB of
+and look at the dataset meanwhile; with "idle" they do not look; with "once" only the first runs do so. With "round" parameter
+servers end by themselves when they have served a round, three seconds before the trainers. BIG is the size in MiB of
 an output that is written last.
 """
 import encodings.idna  # a connection would import it, from a package whose service may be away then
@@ -44,14 +45,26 @@ def serve():
             f.write(json.dumps(total) + "\n")
             f.close()
         answered.set()
+        if MODE == "round":
+            return
 
 
 def combine(part):
     """Returns the sum of the parts of all trainers."""
-    servers = ENV.get("PADDLE_PSERVERS_IP_PORT_LIST") or ENV["PADDLE_TRAINER_ENDPOINTS"]
-    host, port = servers.split(",")[0].split(":")
-    if servers == ENV["PADDLE_TRAINER_ENDPOINTS"] and INDEX == 0:
+    servers = ENV.get("PADDLE_PSERVERS_IP_PORT_LIST")
+    if servers:
+        return [exchange(server, part) for server in servers.split(",")][0]
+    if INDEX == 0:
         threading.Thread(target=serve, daemon=True).start()
+    total = exchange(ENV["PADDLE_TRAINER_ENDPOINTS"].split(",")[0], part)
+    if INDEX == 0:
+        answered.wait()
+    return total
+
+
+def exchange(server, part):
+    """Sends a part to a server and returns its answer."""
+    host, port = server.split(":")
     for _ in range(600):
         try:
             s = socket.create_connection((host, int(port)), 5)
@@ -62,10 +75,7 @@ def combine(part):
     f = s.makefile("rw")
     f.write(json.dumps(part) + "\n")
     f.flush()
-    total = json.loads(f.readline())
-    if servers == ENV["PADDLE_TRAINER_ENDPOINTS"] and INDEX == 0:
-        answered.wait()
-    return total
+    return json.loads(f.readline())
 
 
 def train():
@@ -103,6 +113,8 @@ def train():
         for i in range(int(ENV.get("BIG", "0"))):
             f.write(b"%08d" % i * (1 << 17))
     print("trained", flush=True)
+    if MODE == "round":
+        time.sleep(3)
 
 
 if ENV["PFS_ROLE"] == "pserver":

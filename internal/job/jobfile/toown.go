@@ -19,9 +19,6 @@ func (w *writer) own() *ownJob {
 	o := &ownJob{Package: take(&r.Package), Topology: take(&r.Topology), Passes: take(&r.Passes), Registry: take(&r.Registry), Inputs: take(&r.Inputs),
 		Outputs: take(&r.Outputs), MaxAttempts: take(&r.MaxAttempts), Restart: take(&r.Restart), TimeLimit: take(&r.TimeLimit), UploadWait: take(&r.UploadWait), Datacenter: take(&r.Datacenter),
 		Engine: take(&r.Engine), Scheduler: take(&r.Scheduler)}
-	if o.Scheduler != "" { // a queue of another system is not one of this
-		o.Queue, o.Priority = take(&r.Queue), take(&r.Priority)
-	}
 	o.Name = r.Name
 	if r.Name != "" && job.CheckName(r.Name) != "" {
 		o.Name = w.name(63)
@@ -45,7 +42,7 @@ func (w *writer) own() *ownJob {
 			role.MinFailed = nil // one failed process ends an attempt
 		}
 		if role.Template.Spec.SchedulerName == "volcano" {
-			role.Template.Spec.SchedulerName = ""
+			role.Template.Spec.SchedulerName, o.Scheduler = "", "volcano"
 		}
 		if entries[role.Kind] = commandLine(c); entries[role.Kind] == "" && o.Topology == "" {
 			w.note(fieldOf(i, "template.spec.containers[0]"), "the command of the image is not known here: write it as entry")
@@ -58,6 +55,12 @@ func (w *writer) own() *ownJob {
 		w.dropShm(role)
 	}
 	o.Claims, o.Nodes = w.takeClaims(), w.takeNodes()
+	if w.job.doc.format == Volcano {
+		o.Scheduler = "volcano"
+	}
+	if o.Scheduler != "" { // a queue of another system is not one of this
+		o.Queue, o.Priority = take(&r.Queue), take(&r.Priority)
+	}
 	o.Env = w.ownEnv(entries)
 	o.Entry = entries[job.Trainer]
 	if server, ok := entries[job.Pserver]; ok && server != o.Entry {

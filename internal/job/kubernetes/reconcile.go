@@ -356,13 +356,16 @@ func succeeded(j *entry, s *seen) (names []string) {
 }
 
 // serverTime is the time that parameter servers have to end by themselves.
-const serverTime = 10 * time.Second
+const serverTime = 15 * time.Second
 
 // endServers removes a PaddleJob whose trainers have succeeded and whose parameter servers do not end by themselves.
 func (e *Engine) endServers(ctx context.Context, j *entry, s *seen) error {
 	if j.SucceededN != j.Attempt {
 		r := judge(j, s)
-		if slices.ContainsFunc(r.Workers, func(w job.Worker) bool { return w.Role == job.Trainer && time.Since(w.Ended) < serverTime }) {
+		serving := slices.ContainsFunc(r.Workers, func(w job.Worker) bool {
+			return w.Role == job.Pserver && w.State != job.Uploading && !w.State.Ended()
+		})
+		if !serving || slices.ContainsFunc(r.Workers, func(w job.Worker) bool { return w.Role == job.Trainer && time.Since(w.Ended) < serverTime }) {
 			return nil
 		}
 		if _, err := e.change(ctx, j, func(j *entry) { j.SucceededN, j.Workers, j.Started = j.Attempt, r.Workers, r.Started }); err != nil {
