@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -77,6 +78,13 @@ type Role struct {
 	MinFailed    int    `json:"min_failed,omitempty"`    // failures that end the attempt; 0: one, negative: none
 	MinSucceeded int    `json:"min_succeeded,omitempty"` // successes that end the attempt, however the others are; 0: none
 	Ports        []Port `json:"ports,omitempty"`
+}
+
+// Gloo reports whether the processes meet by Gloo, as the job asks with PADDLE_WITH_GLOO. The first parameter server then has a second
+// port, after its own.
+func (s *Spec) Gloo() bool {
+	with := s.Env["PADDLE_WITH_GLOO"]
+	return with != "" && with != "0" && slices.ContainsFunc(s.Roles, func(r Role) bool { return s.Serves(r.Name) })
 }
 
 // Claim is a volume of a cluster: a PersistentVolumeClaim of the user's namespace.

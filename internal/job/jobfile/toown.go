@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/paddlecloud/pfs/internal/job"
@@ -62,6 +63,12 @@ func (w *writer) own() *ownJob {
 		o.Queue, o.Priority = take(&r.Queue), take(&r.Priority)
 	}
 	o.Env = w.ownEnv(entries)
+	if n := take(&r.WithGloo); n != nil && *n > 0 && o.Pservers != nil {
+		o.Env["PADDLE_WITH_GLOO"] = lax(strconv.Itoa(*n))
+	}
+	if r.Intranet != "Host" { // processes find each other by names, which lead to the addresses of their pods
+		r.Intranet = ""
+	}
 	o.Entry = entries[job.Trainer]
 	if server, ok := entries[job.Pserver]; ok && server != o.Entry {
 		o.Entry = fmt.Sprintf("if [ \"$TRAINING_ROLE\" = PSERVER ]; then\n%s\nelse\n%s\nfi", indent(server), indent(o.Entry))

@@ -144,6 +144,12 @@ func (r *Rank) variables() map[string]string {
 		"PADDLE_CURRENT_ENDPOINT":      r.endpoint(),
 		"PADDLE_PSERVERS_IP_PORT_LIST": strings.Join(r.Pservers, ","),
 	}
+	if s.Gloo() {
+		host, port, _ := net.SplitHostPort(r.Pservers[0])
+		first, _ := strconv.Atoi(port)
+		env["PADDLE_GLOO_RENDEZVOUS"] = cmp.Or(s.Env["PADDLE_GLOO_RENDEZVOUS"], "3") // by HTTP
+		env["PADDLE_GLOO_HTTP_ENDPOINT"] = cmp.Or(s.Env["PADDLE_GLOO_HTTP_ENDPOINT"], net.JoinHostPort(host, n(first+1)))
+	}
 	if r.Inputs != "" {
 		env["PFS_INPUTS"] = r.Inputs
 	}

@@ -36,6 +36,16 @@ func TestEnviron(t *testing.T) {
 			t.Errorf("%s is missing for a parameter server", want)
 		}
 	}
+	if strings.Contains(got, "GLOO") {
+		t.Error("Gloo is on without PADDLE_WITH_GLOO")
+	}
+	s.Env["PADDLE_WITH_GLOO"] = "1"
+	got = "\n" + strings.Join(r.Environ(nil), "\n") + "\n"
+	for _, want := range []string{"PADDLE_WITH_GLOO=1", "PADDLE_GLOO_RENDEZVOUS=3", "PADDLE_GLOO_HTTP_ENDPOINT=127.0.0.1:7167"} {
+		if !strings.Contains(got, "\n"+want+"\n") {
+			t.Errorf("%s is missing with Gloo", want)
+		}
+	}
 	if strings.Contains(got, "PFS_ROOT") {
 		t.Error("PFS_ROOT is set without a tree")
 	}

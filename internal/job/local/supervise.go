@@ -208,6 +208,9 @@ func (s *supervisor) begin(n int) error {
 		if r.Spec.PAI != nil {
 			need = role.PortCount()
 		}
+		if r.Spec.Gloo() {
+			need = 2
+		}
 		ports = append(ports, slices.Repeat([]int{need}, role.Replicas)...)
 		if !r.Spec.Serves(role.Name) {
 			trainers += role.Replicas
