@@ -51,7 +51,7 @@ var allowed = map[string][]string{
 	"pfs/transfer": {"pfs", "pfs/digest", "pfs/retry", "internal/tempfile"},
 	"pfs/server":   {"internal/lru", "internal/pace", "pfs", "pfs/auth", "pfs/digest", "internal/fair", "pfs/retry", "pfs/transfer", "pfs/wire"},
 	"pfs/client":   {"pfs", "pfs/retry", "pfs/wire"},
-	"pfs/web":      {"pfs", "pfs/auth", "pfs/dataset/manifest", "pfs/dataset/payload", "pfs/digest", "internal/fair", "pfs/linkfs", "pfs/wire", "internal/gateway", "internal/pace", "recordio", "recordio/convert"},
+	"pfs/web":      {"internal/job", "internal/job/jobfile", "internal/job/jobhttp", "pfs", "pfs/auth", "pfs/dataset/manifest", "pfs/dataset/payload", "pfs/digest", "internal/fair", "pfs/linkfs", "pfs/wire", "internal/gateway", "internal/pace", "recordio", "recordio/convert"},
 	"pfs/pfstest":  {"pfs", "pfs/digest", "pfs/memfs"},
 
 	// Gateways of other protocols. They never import each other.
@@ -117,7 +117,7 @@ var allowed = map[string][]string{
 	"cmd/paddlectl/jobs":              {"pfs", "pfs/localfs", "pfs/retry", "pfs/transfer", "internal/job", "internal/job/jobfile", "internal/job/jobhttp", "internal/job/local", "internal/job/output", "internal/job/submit", "cmd/internal/cliargs", "cmd/internal/cliio", "cmd/internal/app", "cmd/paddlectl/localjobs"},
 	"cmd/paddlectl/localjobs":         {"pfs", "internal/job", "internal/job/local", "cmd/internal/cliargs", "cmd/internal/cliio", "cmd/internal/app"},
 	"cmd/paddlectl/recordio":          {"pfs", "pfs/dataset/recordfile", "pfs/transfer", "recordio", "split", "cmd/internal/cliargs", "cmd/internal/cliio", "cmd/internal/app", "cmd/paddlectl/internal/datafile"},
-	"cmd/pfsd": {"pfs", "pfs/auth", "pfs/namespace", "pfs/server", "pfs/sftpd", "pfs/web", "pfs/webdav", "pfs/webhdfs", "pfs/wire", "internal/gateway", "internal/job", "internal/job/jobhttp", "internal/job/kubernetes", "internal/job/output",
+	"cmd/pfsd": {"pfs", "pfs/auth", "pfs/namespace", "pfs/server", "pfs/sftpd", "pfs/web", "pfs/webdav", "pfs/webhdfs", "pfs/wire", "internal/gateway", "internal/job", "internal/job/jobhttp", "internal/job/kubernetes", "internal/job/output", "internal/job/submit",
 		"cmd/internal/backends", "cmd/internal/cliargs", "cmd/internal/cliio", "internal/strictyaml"},
 }
 

@@ -2,10 +2,13 @@ package main
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"strings"
 
 	"github.com/paddlecloud/pfs/internal/gateway"
+	"github.com/paddlecloud/pfs/internal/job"
+	"github.com/paddlecloud/pfs/internal/job/submit"
 	"github.com/paddlecloud/pfs/pfs"
 	"github.com/paddlecloud/pfs/pfs/auth"
 	"github.com/paddlecloud/pfs/pfs/web"
@@ -32,8 +35,37 @@ func (s *service) gatewayHandlers() map[string]http.Handler {
 				s.server.AuditLogin(ctx, "webdav", user, remote, err)
 			},
 		}),
-		"/ui": web.New(web.Config{Auth: s.auth, Open: s.sessions("web"), Service: s.server, Home: s.home, Links: s.auth, Logger: s.log}),
+		"/ui": web.New(web.Config{Auth: s.auth, Open: s.sessions("web"), Service: s.server, Home: s.home, Links: s.auth, Jobs: s.jobs(), Logger: s.log}),
 	}
+}
+
+// jobs returns what the pages of jobs need.
+func (s *service) jobs() web.Jobs {
+	jobs := web.Jobs{Submit: submitOnService}
+	for _, dc := range s.opts.datacenters {
+		d := web.JobDatacenter{Name: dc.name}
+		if _, ok := engineKinds[dc.engine]; ok {
+			d.Engine = dc.engine
+		}
+		jobs.Datacenters = append(jobs.Datacenters, d)
+	}
+	return jobs
+}
+
+// submitOnService starts a job whose package is on the service.
+func submitOnService(ctx context.Context, tree pfs.FileSystem, e job.Engine, kind string, spec *job.Spec) error {
+	const op = "pfsd.submit"
+	sub := &submit.Submission{FS: tree, Engine: e, Kind: kind, Spec: spec}
+	err := sub.Submit(ctx)
+	var name *submit.NameError
+	var left *submit.LeftError
+	switch { // what a user may read has the type of pfs
+	case errors.As(err, &left):
+		return pfs.Errorf(op, "", pfs.KindOf(err), "%s", left)
+	case errors.As(err, &name):
+		return pfs.Errorf(op, "", pfs.Exist, "%s", name)
+	}
+	return err
 }
 
 // home returns the home of a user: where browsing and sessions begin.

@@ -106,7 +106,7 @@ func TestBrowser(t *testing.T) {
 	p.visit(address("files", home("digits")))
 	for _, phone := range []bool{false, true} {
 		for _, scheme := range []string{"light", "dark"} {
-			p.look(phone, scheme)
+			p.look("web", phone, scheme)
 		}
 	}
 }
@@ -189,7 +189,7 @@ func TestBrowserInterrupted(t *testing.T) {
 	g.set(first, 2)
 	upload()
 	g.wait(t)
-	g.set(pages(s.Replica(t)), leaves)
+	g.set(pages(s.Replica(t), Jobs{}), leaves)
 	p.wait("document.querySelector('#transfers').innerText.includes('1 of 1 uploaded and verified')")
 	pfstest.WantFile(t, tree, home("big.bin"), content)
 
@@ -405,7 +405,7 @@ func scene(t *testing.T, tree pfs.FileSystem) {
 }
 
 // look checks that the page fits, and that its text can be read.
-func (p *tab) look(phone bool, scheme string) {
+func (p *tab) look(picture string, phone bool, scheme string) {
 	p.t.Helper()
 	p.colors(scheme)
 	p.size(1000, 680, false)
@@ -421,7 +421,7 @@ func (p *tab) look(phone bool, scheme string) {
 	  const light = (c) => { const [r, g, b] = parse(c); return 0.2126 * r + 0.7152 * g + 0.0722 * b; };
 	  const background = (e) => { for (; e; e = e.parentElement) { const c = getComputedStyle(e).backgroundColor; if (!/, 0\)$|transparent/.test(c)) return c; } return 'rgb(255,255,255)'; };
 	  let least = 21;
-	  for (const e of document.querySelectorAll('a, button:not([disabled]), td, th, p, h1, span, summary, dt, dd')) {
+	  for (const e of document.querySelectorAll('a, button:not([disabled]), td, th, p, h1, h2, span, summary, dt, dd, label, li, code, div')) {
 	    if (!e.innerText?.trim() || !e.checkVisibility() || e.closest('.away')) continue;
 	    const [a, b] = [light(getComputedStyle(e).color), light(background(e))].sort((x, y) => y - x);
 	    least = Math.min(least, (a + 0.05) / (b + 0.05));
@@ -434,6 +434,8 @@ func (p *tab) look(phone bool, scheme string) {
 	if got.Wide > 0 || got.Contrast < 4.5 {
 		p.t.Errorf("phone %v, %s: the page is %v pixels too wide, its least contrast is %.2f, want 4.5", phone, scheme, got.Wide, got.Contrast)
 	}
-	name := map[bool]string{false: "web", true: "web-phone"}[phone] + "-" + scheme + ".png"
-	p.picture(name)
+	if phone {
+		picture += "-phone"
+	}
+	p.picture(picture + "-" + scheme + ".png")
 }

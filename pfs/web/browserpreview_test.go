@@ -45,7 +45,7 @@ func TestBrowserPreviews(t *testing.T) {
 		p.wait("document.querySelector('.preview')")
 		for _, scheme := range []string{"light", "dark"} {
 			for _, phone := range []bool{false, true} {
-				p.look(phone, scheme)
+				p.look("web", phone, scheme)
 				if shots != "" {
 					t.Setenv("PFS_SCREENSHOTS", shots)
 					p.picture(fmt.Sprintf("preview-%s-%s-%v.png", name, scheme, phone))
@@ -71,7 +71,7 @@ func TestBrowserPreviews(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, phone := range []bool{false, true} {
-		p.look(phone, "light")
+		p.look("web", phone, "light")
 	}
 	if shots != "" {
 		t.Setenv("PFS_SCREENSHOTS", shots)

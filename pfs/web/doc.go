@@ -1,5 +1,5 @@
 // Package web is the explorer in the browser: pages below /ui/ with which a user logs in, browses, uploads,
-// downloads, renames and deletes.
+// downloads, renames and deletes, and runs training jobs.
 //
 // The pages are made here, by html/template, and work without a script. The one script adds what a form cannot
 // do: folders that are dropped, progress, and uploads that go on after a reload or a crash of the service.
@@ -26,6 +26,12 @@
 // would not run it. Only images of three formats have their type, for the page of the file. What a page shows of a file is
 // bounded in time and bytes, and always text of a template.
 //
+// # Jobs
+//
+// The pages of jobs ask engines by the methods of jobhttp, as requests of the user at the service: with the same limits,
+// checks and audit lines as paddlectl. What an engine does not answer in time comes from the store. The file that a user types
+// is checked by package jobfile in the user's turns.
+//
 // # Files
 //
 //	web                 Config, the routes, the headers of all answers
@@ -41,4 +47,7 @@
 //	change, usage       new folders, new names, deleting; usage and quotas
 //	form                uploads by a form
 //	send, service       uploads by the script, as requests of package wire
+//	jobs, job           the list of jobs, and the requests to engines; the page of a job, stopping and deleting
+//	joblog              the log of a job, as it comes
+//	jobnew              new jobs by a form, and job files
 package web

@@ -18,6 +18,7 @@ import (
 // frame is what the layout shows; the data of each page embeds it.
 type frame struct {
 	Title, User, CSRF, Section, Assets string
+	HasJobs                            bool
 }
 
 // frame returns the layout of a page for somebody who is not logged in.
@@ -25,7 +26,7 @@ func (x *Web) frame(title string) frame { return frame{Title: title, Assets: x.a
 
 // frame returns the layout of a page of the explorer.
 func (v *visit) frame(x *Web, title string) frame {
-	return frame{Title: title, User: v.session.User().Name, CSRF: v.csrf, Section: "files", Assets: x.assets}
+	return frame{Title: title, User: v.session.User().Name, CSRF: v.csrf, Section: "files", Assets: x.assets, HasJobs: len(x.cfg.Jobs.Datacenters) > 0}
 }
 
 // functions are what the templates call.

@@ -16,7 +16,7 @@ func TestSlowRequests(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		h := pages(s)
+		h := pages(s, Jobs{})
 		head := " HTTP/1.1\r\nHost: x\r\nSec-Fetch-Site: same-origin\r\nCookie: " + accessCookie + "=" + tokens.Access + "; " + refreshCookie + "=" + tokens.Refresh + "\r\n"
 		token := csrfHeader + ": " + csrfOf(tokens.Refresh) + "\r\n"
 		const id = "?id=" + uploadID

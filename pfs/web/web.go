@@ -16,7 +16,7 @@ import (
 	"github.com/paddlecloud/pfs/pfs/wire"
 )
 
-// Config is the configuration of the pages. All fields are required, except Logger.
+// Config is the configuration of the pages. All fields are required, except Jobs and Logger.
 type Config struct {
 	Auth gateway.Authenticator
 	Open gateway.Open
@@ -29,6 +29,9 @@ type Config struct {
 
 	// Links are the share links.
 	Links Links
+
+	// Jobs is optional.
+	Jobs Jobs
 
 	Logger *slog.Logger // default: discard
 }
@@ -52,7 +55,7 @@ func New(cfg Config) *Web {
 		cfg.Logger = slog.New(slog.DiscardHandler)
 	}
 	x := &Web{cfg: cfg, mux: http.NewServeMux(), assets: sumOfAssets(), previews: newPreviews()}
-	x.pages = template.Must(template.New("").Funcs(functions).ParseFS(files, "templates/*.html"))
+	x.pages = template.Must(template.New("").Funcs(functions).Funcs(ofJobs).ParseFS(files, "templates/*.html"))
 	x.routes()
 	return x
 }
@@ -85,9 +88,27 @@ func (x *Web) routes() {
 	x.handle("POST /ui/send/commit/{path...}", x.sendCommit)
 	x.handle("POST /ui/send/mkdir/{path...}", x.sendMkdir)
 	x.handle("POST /ui/send/discard/{path...}", x.sendDiscard)
+	if len(x.cfg.Jobs.Datacenters) > 0 {
+		x.routesOfJobs()
+	}
 	x.handle("/ui/", func(_ *visit, _ pfs.Path) error {
 		return pfs.Errorf("web.route", "", pfs.NotExist, "there is no such page")
 	})
+}
+
+func (x *Web) routesOfJobs() {
+	x.handle("GET /ui/jobs", x.jobs)
+	x.handle("GET /ui/jobs/{$}", x.jobs)
+	x.handle("GET /ui/newjob", x.newJobPage)
+	x.handle("POST /ui/newjob", x.submitForm)
+	x.handle("POST /ui/newjob/file", x.jobFile)
+	x.handle("GET /ui/jobs/{dc}/{name}", x.job)
+	x.handle("GET /ui/jobs/{dc}/{name}/log", x.jobLog)
+	x.handle("GET /ui/jobs/{dc}/{name}/clone", x.newJobPage)
+	x.handle("GET /ui/jobs/{dc}/{name}/stop", x.askJob(true))
+	x.handle("POST /ui/jobs/{dc}/{name}/stop", x.stopJob)
+	x.handle("GET /ui/jobs/{dc}/{name}/delete", x.askJob(false))
+	x.handle("POST /ui/jobs/{dc}/{name}/delete", x.deleteJob)
 }
 
 // policy is what the pages may load and do: their own files, and nothing inline.

@@ -27,6 +27,7 @@ type site struct {
 	web    *httptest.Server
 	client *http.Client
 	csrf   string
+	jobs   Jobs
 }
 
 // newSite returns a site over store, with the files of alice's home.
@@ -39,7 +40,7 @@ func newSite(t *testing.T, store pfs.FileSystem) *site {
 
 func (s *site) serve(t *testing.T) {
 	t.Helper()
-	s.web = httptest.NewTLSServer(pages(s.Service))
+	s.web = httptest.NewTLSServer(pages(s.Service, s.jobs))
 	t.Cleanup(s.web.Close)
 	jar := &jar{}
 	s.client = s.web.Client()
@@ -47,8 +48,8 @@ func (s *site) serve(t *testing.T) {
 	s.client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 }
 
-func pages(s *gatewaytest.Service) http.Handler {
-	return New(Config{Auth: s.Auth, Open: s.Open("web"), Service: s.Server, Home: gatewaytest.Home, Links: s.Auth})
+func pages(s *gatewaytest.Service, jobs Jobs) http.Handler {
+	return New(Config{Auth: s.Auth, Open: s.Open("web"), Service: s.Server, Home: gatewaytest.Home, Links: s.Auth, Jobs: jobs})
 }
 
 // jar keeps all cookies, whatever the host.

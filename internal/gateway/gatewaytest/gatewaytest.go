@@ -39,14 +39,18 @@ type Service struct {
 	Store  pfs.FileSystem
 	Dir    string // of the accounts
 
-	log lockedBuffer
+	extensions map[string]server.Extension
+	log        lockedBuffer
 }
 
 // New starts a service over store.
-func New(t testing.TB, store pfs.FileSystem) *Service {
+func New(t testing.TB, store pfs.FileSystem) *Service { return NewExtended(t, store, nil) }
+
+// NewExtended starts a service with further methods over store.
+func NewExtended(t testing.TB, store pfs.FileSystem, extensions map[string]server.Extension) *Service {
 	t.Helper()
 	dir := t.TempDir()
-	first := open(t, store, dir)
+	first := open(t, store, dir, extensions)
 	for name, role := range map[string]auth.Role{Alice: auth.User, Bob: auth.User, Root: auth.Admin} {
 		if _, err := first.Auth.Accounts().Add(t.Context(), auth.NewAccount{Name: name, Password: Password, Role: role}); err != nil {
 			t.Fatal(err)
@@ -56,11 +60,11 @@ func New(t testing.TB, store pfs.FileSystem) *Service {
 }
 
 // Replica starts another service with the same accounts over the same store.
-func (s *Service) Replica(t testing.TB) *Service { return open(t, s.Store, s.Dir) }
+func (s *Service) Replica(t testing.TB) *Service { return open(t, s.Store, s.Dir, s.extensions) }
 
-func open(t testing.TB, store pfs.FileSystem, dir string) *Service {
+func open(t testing.TB, store pfs.FileSystem, dir string, extensions map[string]server.Extension) *Service {
 	t.Helper()
-	s := &Service{Store: store, Dir: dir}
+	s := &Service{Store: store, Dir: dir, extensions: extensions}
 	logger := slog.New(slog.NewTextHandler(&s.log, nil))
 	var err error
 	if s.Auth, err = auth.Open(t.Context(), dir, auth.Options{Logger: logger}); err != nil {
@@ -78,6 +82,7 @@ func open(t testing.TB, store pfs.FileSystem, dir string) *Service {
 	s.Server = server.New(server.Config{
 		Auth: s.Auth, View: tree.View, EnsureHome: tree.EnsureHome, Check: s.Auth.Check, Account: s.Auth.Accounts().Has,
 		Datacenters: []string{Datacenter}, Current: Datacenter, Logger: logger,
+		Extensions: extensions,
 	})
 	t.Cleanup(s.Server.Close)
 	return s
