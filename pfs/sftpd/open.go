@@ -179,11 +179,17 @@ func (o *file) openInPlace(ctx context.Context, flags uint32, mode fs.FileMode) 
 	}, "path", o.name)
 }
 
+// leastRead is how many bytes are read where the file ended when it was opened.
+const leastRead = 4 << 10
+
 func (x *session) read(ctx context.Context, p *parser) error {
 	o, err := x.file(ctx, p)
 	off, n := p.offset(), int(min(p.uint32(), maxData))
 	if p.bad || err != nil {
 		return err
+	}
+	if o.f != nil { // clients ask for as much as a packet takes
+		n = int(min(int64(n), max(o.f.Info().Size-off, leastRead)))
 	}
 	at := len(x.reply) + 4
 	x.reply = append(x.reply, make([]byte, 4+n)...)

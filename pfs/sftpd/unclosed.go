@@ -28,10 +28,11 @@ type again struct {
 	mode  fs.FileMode
 }
 
-// openFile opens a file. The upload of this session to the same name is shared, where its bytes can be read.
+// openFile opens a file. The upload of this session to the same name is shared, where its bytes can be read and are all that
+// the file will have.
 func (x *session) openFile(ctx context.Context, name pfs.Path, flags uint32, mode fs.FileMode) (*file, error) {
 	if of := x.uploadOf(name); of != nil && flags&(flagTrunc|flagExcl) == 0 {
-		if of.up.can.Has(pfs.CanReadStaged) {
+		if of.old == 0 && of.up.can.Has(pfs.CanReadStaged) {
 			return &file{u: x.u, name: name, again: &again{of, flags, mode}}, nil
 		}
 		if err := of.publishEarly(ctx); err != nil {
