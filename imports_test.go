@@ -75,6 +75,7 @@ var allowed = map[string][]string{
 	"internal/job/stage":      {"pfs", "pfs/digest", "pfs/localfs", "pfs/retry", "pfs/transfer", "internal/job", "internal/sorter"},
 	"internal/job/jobfile":    {"pfs", "internal/job", "internal/nearest", "internal/strictyaml"},
 	"internal/job/kubernetes": {"internal/fair", "pfs", "pfs/retry", "internal/job"},
+	"internal/job/openpai":    {"pfs", "pfs/retry", "internal/job"},
 	"internal/job/jobtest":    {"pfs", "internal/job"},
 	"internal/job/jobhttp":    {"pfs", "internal/job"},
 	"internal/job/local":      {"pfs", "pfs/localfs", "pfs/retry", "pfs/transfer", "internal/job", "internal/job/launch", "internal/job/output", "internal/job/stage"},
@@ -108,7 +109,7 @@ var allowed = map[string][]string{
 	"cmd/paddlectl":                   {"cmd/internal/app", "cmd/internal/mounting", "cmd/paddlectl/config", "cmd/paddlectl/dataset", "cmd/paddlectl/files", "cmd/paddlectl/help", "cmd/paddlectl/jobs", "cmd/paddlectl/localjobs", "cmd/paddlectl/recordio"},
 	"cmd/pfs-agent/csi":               {"pfs", "fuse"},
 	"deploy/image":                    {},
-	"cmd/pfs-agent":                   {"pfs", "fuse", "fuse/broker", "cmd/pfs-agent/csi", "cmd/internal/app", "cmd/internal/cliargs", "cmd/internal/cliio", "cmd/internal/mounting", "internal/job", "internal/job/launch", "internal/job/output", "internal/job/stage", "pfs/cachefs"},
+	"cmd/pfs-agent":                   {"pfs", "fuse", "fuse/broker", "cmd/pfs-agent/csi", "cmd/internal/app", "cmd/internal/cliargs", "cmd/internal/cliio", "cmd/internal/mounting", "internal/job", "internal/job/launch", "internal/job/output", "internal/job/stage", "pfs/cachefs", "pfs/transfer"},
 	"cmd/internal/mounting":           {"pfs", "fuse", "fuse/broker", "pfs/cachefs", "pfs/stagefs", "pfs/retry", "pfs/dataset/manifest", "cmd/internal/backends", "cmd/internal/cliargs", "cmd/internal/cliio", "cmd/internal/app"},
 	"cmd/paddlectl/config":            {"internal/hadooptoken", "internal/nearest", "pfs", "pfs/client", "cmd/internal/cliargs", "cmd/internal/cliio", "cmd/internal/config", "cmd/internal/app"},
 	"cmd/paddlectl/dataset":           {"pfs", "pfs/dataset", "pfs/dataset/manifest", "pfs/dataset/payload", "pfs/dataset/recordfile", "pfs/transfer", "recordio", "recordio/convert", "shard", "split", "cmd/internal/cliargs", "cmd/internal/cliio", "cmd/internal/app", "cmd/paddlectl/internal/copying", "cmd/paddlectl/internal/datafile", "cmd/paddlectl/jobs"},
@@ -117,7 +118,7 @@ var allowed = map[string][]string{
 	"cmd/paddlectl/jobs":              {"pfs", "pfs/localfs", "pfs/retry", "pfs/transfer", "internal/job", "internal/job/jobfile", "internal/job/jobhttp", "internal/job/local", "internal/job/output", "internal/job/submit", "cmd/internal/cliargs", "cmd/internal/cliio", "cmd/internal/app", "cmd/paddlectl/localjobs"},
 	"cmd/paddlectl/localjobs":         {"pfs", "internal/job", "internal/job/local", "cmd/internal/cliargs", "cmd/internal/cliio", "cmd/internal/app"},
 	"cmd/paddlectl/recordio":          {"pfs", "pfs/dataset/recordfile", "pfs/transfer", "recordio", "split", "cmd/internal/cliargs", "cmd/internal/cliio", "cmd/internal/app", "cmd/paddlectl/internal/datafile"},
-	"cmd/pfsd": {"pfs", "pfs/auth", "pfs/namespace", "pfs/server", "pfs/sftpd", "pfs/web", "pfs/webdav", "pfs/webhdfs", "pfs/wire", "internal/gateway", "internal/job", "internal/job/jobhttp", "internal/job/kubernetes", "internal/job/output", "internal/job/submit",
+	"cmd/pfsd": {"pfs", "pfs/auth", "pfs/namespace", "pfs/server", "pfs/sftpd", "pfs/web", "pfs/webdav", "pfs/webhdfs", "pfs/wire", "internal/gateway", "internal/job", "internal/job/jobhttp", "internal/job/kubernetes", "internal/job/openpai", "internal/job/output", "internal/job/submit",
 		"cmd/internal/backends", "cmd/internal/cliargs", "cmd/internal/cliio", "internal/strictyaml"},
 }
 

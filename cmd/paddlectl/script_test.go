@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"github.com/paddlecloud/pfs/fuse"
+	"github.com/paddlecloud/pfs/internal/job/jobtest"
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
@@ -78,6 +79,7 @@ func TestScripts(t *testing.T) {
 			"service": tools.service,
 			"end":     tools.end,
 			"login":   login,
+			"openpai": tools.openpai,
 			"exits":   exits,
 			"fill":    fill,
 			"disk":    disk,
@@ -219,6 +221,30 @@ func (s *tools) end(ts *testscript.TestScript, neg bool, args []string) {
 		ts.Fatalf("%s does not run", args[0])
 	}
 	r.(*running).stop()
+}
+
+// openpai starts a double of OpenPAI that runs tasks, and writes the configuration NAME.yaml of a service NAME, which must have run, with
+// the engine for it.
+func (s *tools) openpai(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: openpai NAME v1|v2")
+	}
+	name, work := args[0], ts.MkAbs(".")
+	o := &jobtest.OpenPAI{API: args[1], User: "svc", Password: "secret", Clusters: []string{"default"}, Dir: ts.MkAbs(name + "-tasks"), Stores: work, Path: s.dir}
+	server := o.Start()
+	ts.Defer(func() { o.Close(); server.Close() })
+	ts.Check(os.WriteFile(ts.MkAbs("password"), []byte("secret\n"), 0o600))
+	ts.Check(os.MkdirAll(ts.MkAbs(name+"-store"), 0o755))
+	more := ""
+	if args[1] == "v1" {
+		more = fmt.Sprintf(", code-uri: $PAI_DEFAULT_FS_URI/%s-store, agent-file: %q", name, filepath.Join(s.dir, "pfs-agent"))
+	}
+	ts.Check(os.WriteFile(ts.MkAbs(name+".yaml"), fmt.Appendf(nil, `datacenters:
+  local:
+    store: file://%[1]s/%[2]s-store
+    engine: openpai
+    engine-options: {address: %[3]q, user: svc, password-file: %[1]s/password, service: %[4]q, fingerprint: %[5]s%[6]s}
+`, work, name, server.URL, ts.Getenv(name), ts.Getenv(name+"_PIN"), more), 0o644))
 }
 
 func login(ts *testscript.TestScript, neg bool, args []string) {

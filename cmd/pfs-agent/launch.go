@@ -6,8 +6,10 @@ import (
 	"path/filepath"
 	"strings"
 	"syscall"
+	"time"
 
 	"github.com/paddlecloud/pfs/cmd/internal/app"
+	"github.com/paddlecloud/pfs/cmd/internal/cliio"
 	"github.com/paddlecloud/pfs/internal/job"
 	"github.com/paddlecloud/pfs/internal/job/launch"
 	"github.com/paddlecloud/pfs/internal/job/stage"
@@ -16,8 +18,8 @@ import (
 
 // launchEntry returns the command launch.
 func launchEntry(a *app.App) *cli.Command {
-	o := &rankOptions{a: a}
-	root, jobRoot := "/pfs", "/"
+	o := &launcher{rankOptions: &rankOptions{a: a}, root: "/pfs", jobRoot: "/"}
+	grace := cliio.DurationFlag{}
 	return a.NewCommand(app.Spec{
 		Name:    "launch",
 		Summary: "run the entry of one rank of a job",
@@ -27,13 +29,17 @@ ends with the exit code of the entry. If it was asked to end and the entry ended
 exit code is 143: the cluster must not take the work for done.
 ` + rankText,
 		Examples: []string{"pfs-agent launch --spec /pfs-spec/spec.json --dir /pfs-job"},
-		Flags: o.flags(false, &cli.StringFlag{Name: "root", Usage: "`DIR` has the tree /pfs", Value: root, Destination: &root},
-			&cli.StringFlag{Name: "job-root", Usage: "write the files trainer_id and trainer_count of PaddlePaddle 0.x to `DIR`, or below --dir if that is not possible", Value: jobRoot, Destination: &jobRoot}),
+		Flags: o.flags(false, &cli.StringFlag{Name: "root", Usage: "`DIR` has the tree /pfs; empty if there is none", Value: o.root, Destination: &o.root},
+			&cli.StringFlag{Name: "package", Usage: "the package is in `DIR`", DefaultText: "where --root has it", Destination: &o.pkg},
+			&cli.GenericFlag{Name: "grace", Usage: "send SIGKILL `DURATION` after a signal that asks the entry to end", DefaultText: "the cluster does so", Value: &grace},
+			&cli.BoolFlag{Name: "openpai", Usage: "the process is a task of OpenPAI, whose variables stay as they are", Destination: &o.onPAI},
+			&cli.StringFlag{Name: "job-root", Usage: "write the files trainer_id and trainer_count of PaddlePaddle 0.x to `DIR`, or below --dir if that is not possible", Value: o.jobRoot, Destination: &o.jobRoot}),
 		Run: func(context.Context, []string) error {
 			if err := o.read(); err != nil {
 				return err
 			}
-			exit, err := o.launch(root, jobRoot)
+			o.grace = grace.Duration
+			exit, err := o.launch()
 			if err != nil {
 				return err
 			}
@@ -47,8 +53,16 @@ exit code is 143: the cluster must not take the work for done.
 	})
 }
 
+// launcher is a run of the command launch.
+type launcher struct {
+	*rankOptions
+	root, jobRoot, pkg string
+	grace              time.Duration
+	onPAI              bool
+}
+
 // launch runs the entry as the next run of the rank.
-func (o *rankOptions) launch(root, jobRoot string) (*job.Exit, error) {
+func (o *launcher) launch() (*job.Exit, error) {
 	n, err := o.nextRun()
 	if err != nil {
 		return nil, err
@@ -64,14 +78,14 @@ func (o *rankOptions) launch(root, jobRoot string) (*job.Exit, error) {
 		return nil, err
 	}
 	defer lock.Close()
-	r.Root, r.JobRoot = root, jobRoot
+	r.Root, r.JobRoot, r.OnPAI = o.root, o.jobRoot, o.onPAI
 	if r.Spec.Tool != "" {
 		r.Tools = "/bin/paddlectl"
 	}
-	if r.Spec.Package != "" {
-		r.Package = filepath.Join(root, strings.TrimPrefix(string(r.Spec.Package), "/pfs"))
+	if r.Package = o.pkg; o.pkg == "" && r.Spec.Package != "" {
+		r.Package = filepath.Join(o.root, strings.TrimPrefix(string(r.Spec.Package), "/pfs"))
 	}
-	if err := syscall.Access(jobRoot, 2); err != nil { // not writable
+	if err := syscall.Access(o.jobRoot, 2); err != nil { // not writable
 		r.JobRoot = r.Dir.Root()
 	}
 	if len(r.Spec.Inputs) > 0 {
@@ -82,7 +96,7 @@ func (o *rankOptions) launch(root, jobRoot string) (*job.Exit, error) {
 		}
 		defer inputs.Close()
 	}
-	exit, err := launch.Run(launch.Options{Rank: r, Env: os.Environ(), Stdout: os.Stdout, Stderr: os.Stderr, UploadWait: r.Spec.UploadWait})
+	exit, err := launch.Run(launch.Options{Rank: r, Env: os.Environ(), Stdout: os.Stdout, Stderr: os.Stderr, Grace: o.grace, UploadWait: r.Spec.UploadWait})
 	if exit != nil {
 		done, _ := r.Dir.ReadUploaded()
 		leaveMessage(struct {

@@ -10,6 +10,7 @@ import (
 	"github.com/paddlecloud/pfs/internal/job"
 	"github.com/paddlecloud/pfs/internal/job/jobhttp"
 	"github.com/paddlecloud/pfs/internal/job/kubernetes"
+	"github.com/paddlecloud/pfs/internal/job/openpai"
 	"github.com/paddlecloud/pfs/internal/job/output"
 	"github.com/paddlecloud/pfs/pfs"
 	"github.com/paddlecloud/pfs/pfs/namespace"
@@ -39,6 +40,13 @@ var engineKinds = map[string]engineKind{
 		},
 		open: openKubernetes,
 	},
+	openpai.Name: {
+		check: func(options map[string]string) error {
+			_, err := openpai.Parse(options)
+			return err
+		},
+		open: openOpenPAI,
+	},
 }
 
 // openKubernetes opens the engine for a cluster.
@@ -47,20 +55,62 @@ func openKubernetes(s *service, dc datacenter, view func(string) (pfs.FileSystem
 	if err != nil {
 		return nil, nil, err
 	}
-	if file := config.Kubeconfig; file != "" && !filepath.IsAbs(file) {
-		config.Kubeconfig = filepath.Join(dc.store.Dir, file)
-	}
+	dc.locate(&config.Kubeconfig)
 	e, err := kubernetes.New(kubernetes.Options{
 		Config: config, Datacenter: dc.name, Token: s.auth.Issue, Store: view, Log: s.log,
-		Commit: func(ctx context.Context, fsys pfs.FileSystem, spec *job.Spec, attempt int, workers []string) error {
-			return output.CommitAttempt(ctx, fsys, job.OutputDir(spec, attempt, "any").Parent(), workers)
-		},
-		Abandon: output.Abandon,
+		Commit: commitAttempt, Abandon: output.Abandon,
 	})
 	if err != nil {
 		return nil, nil, err
 	}
 	return e, e.Run, nil
+}
+
+// openOpenPAI opens the engine for a cluster of OpenPAI.
+func openOpenPAI(s *service, dc datacenter, view func(string) (pfs.FileSystem, error)) (job.Engine, func(context.Context), error) {
+	config, err := openpai.Parse(dc.engineOptions)
+	if err != nil {
+		return nil, nil, err
+	}
+	dc.locate(&config.PasswordFile, &config.TokenFile, &config.AgentFile)
+	e, err := openpai.New(openpai.Options{
+		Config: config, Datacenter: dc.name, Store: view, Log: s.log, Commit: commitAttempt, Abandon: output.Abandon, Exit: exitOf,
+		Login: func(user string) (string, error) {
+			t, err := s.auth.Begin(user)
+			return t.Refresh, err
+		},
+		Logout: func(ctx context.Context, session string) error {
+			_, err := s.auth.Logout(ctx, session)
+			return err
+		},
+	})
+	if err != nil {
+		return nil, nil, err
+	}
+	return e, e.Run, nil
+}
+
+// locate makes names of files absolute. Relative ones are in the directory of the configuration.
+func (d datacenter) locate(names ...*string) {
+	for _, name := range names {
+		if *name != "" && !filepath.IsAbs(*name) {
+			*name = filepath.Join(d.store.Dir, *name)
+		}
+	}
+}
+
+// commitAttempt writes the marker of an attempt whose workers have all succeeded.
+func commitAttempt(ctx context.Context, fsys pfs.FileSystem, spec *job.Spec, attempt int, workers []string) error {
+	return output.CommitAttempt(ctx, fsys, job.OutputDir(spec, attempt, "any").Parent(), workers)
+}
+
+// exitOf returns how the first run of a worker ended, nil if its marker does not tell or there was another run.
+func exitOf(ctx context.Context, fsys pfs.FileSystem, spec *job.Spec, w *job.Worker) (*job.Exit, error) {
+	m, err := output.ReadMarker(ctx, fsys, job.OutputDir(spec, w.Attempt, w.Name))
+	if err != nil || m == nil || m.Name != w.Outputs {
+		return nil, err
+	}
+	return m.Exit, nil
 }
 
 // parseEngine parses the name of an engine.

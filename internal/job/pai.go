@@ -3,6 +3,7 @@ package job
 import (
 	"fmt"
 	"regexp"
+	"strings"
 )
 
 // PAI is what only the environment of a job of OpenPAI needs. Its task roles are the Roles. All their processes
@@ -21,6 +22,11 @@ type Port struct {
 	First int    `json:"first,omitempty"`
 	Count int    `json:"count"`
 }
+
+// PAIName returns the name of a task role as OpenPAI on Kubernetes may change it.
+func PAIName(role string) string { return notPAIName.ReplaceAllString(strings.ToLower(role), "") }
+
+var notPAIName = regexp.MustCompile(`[^a-z0-9]`)
 
 // Serves reports whether the processes of a role are ended when the others are done.
 func (s *Spec) Serves(role string) bool { return role == Pserver && s.PAI == nil }

@@ -140,6 +140,15 @@ func (s *Service) Issue(name string) (token string, expires time.Time, err error
 	return s.signer.issue(account)
 }
 
+// Begin begins a session of the account name, for work elsewhere that the service does for the account. Logout ends it.
+func (s *Service) Begin(name string) (Tokens, error) {
+	account, err := s.accounts.Get(name)
+	if err != nil {
+		return Tokens{}, err
+	}
+	return s.begin("auth.Begin", account)
+}
+
 // Refresh returns a new access token. The refresh token stays the same.
 func (s *Service) Refresh(ctx context.Context, refresh, remote string) (Tokens, error) {
 	const op = "auth.Refresh"

@@ -152,6 +152,9 @@ type Service struct {
 	// TokenFile, if not empty, is a file with a token to use in place of a login. Another process
 	// may replace the token.
 	TokenFile string
+
+	// Session, if not empty, is a refresh token to use in place of both.
+	Session string
 }
 
 // Tree returns the tree of the service s that has the path p, the address of that service, and the account
@@ -173,6 +176,10 @@ func (r *remotes) Tree(ctx context.Context, p pfs.Path, s Service) (fsys pfs.Fil
 	}
 	if err != nil {
 		return nil, "", "", err
+	}
+	if s.Session != "" {
+		fsys, user, err := r.a.inSession(ctx, e, s.Session)
+		return fsys, e.Endpoint, user, err
 	}
 	file, err := filepath.Abs(s.TokenFile)
 	if err != nil {
@@ -203,6 +210,30 @@ func (r *remotes) Tree(ctx context.Context, p pfs.Path, s Service) (fsys pfs.Fil
 		return token, err
 	})
 	return fsys, e.Endpoint, user, err
+}
+
+// inSession returns the tree of the service of e for a session, and its account. Access tokens are renewed when the service refuses them.
+func (a *App) inSession(ctx context.Context, e config.Entry, refresh string) (fsys pfs.FileSystem, user string, err error) {
+	var c *client.Client
+	var mu sync.Mutex
+	var last client.Tokens
+	c, err = a.Client(e, func(ctx context.Context, refused string) (string, error) {
+		mu.Lock()
+		defer mu.Unlock()
+		if last.Access != "" && last.Access != refused {
+			return last.Access, nil
+		}
+		now, err := c.Refresh(ctx, refresh)
+		if err == nil {
+			last = now
+		}
+		return now.Access, err
+	})
+	if err != nil {
+		return nil, "", err
+	}
+	last, err = c.Refresh(ctx, refresh)
+	return c, last.User, err
 }
 
 // accountOf returns the account that an access token names. Only the service can check the token.

@@ -27,6 +27,7 @@ type Rank struct {
 	Inputs  string      // the directory that has the staged inputs under their paths below /pfs; empty if there are none
 	JobRoot string      // the directory with trainer_id and trainer_count; "/" in a pod
 	Dir     job.RankDir // for outputs and logs
+	OnPAI   bool        // the process is a task of OpenPAI, whose variables are those of its ports
 }
 
 // endpoint returns the rank's own HOST:PORT.
@@ -78,7 +79,11 @@ func (r *Rank) Environ(base []string) []string {
 	maps.Copy(env, r.Spec.Env)
 	maps.Copy(env, r.variables())
 	if r.Spec.PAI != nil {
-		maps.Copy(env, r.paiVariables(env))
+		for name, value := range r.paiVariables(env) {
+			if _, real := env[name]; !real || !r.OnPAI || ownPAI[name] {
+				env[name] = value
+			}
+		}
 	}
 	if r.Package != "" && r.Spec.PAI == nil {
 		env["PYTHONPATH"] = strings.TrimSuffix(r.Package+":"+env["PYTHONPATH"], ":")

@@ -12,6 +12,12 @@ import (
 	"github.com/paddlecloud/pfs/internal/job"
 )
 
+// ownPAI are the variables in which OpenPAI itself would name the job of an engine, and not that of the user.
+var ownPAI = map[string]bool{
+	"PAI_JOB_NAME": true, "PAI_FRAMEWORK_NAME": true, "PAI_USER_NAME": true, "PAI_USERNAME": true,
+	"PAI_CODE_DIR": true, "PAI_DATA_DIR": true, "PAI_OUTPUT_DIR": true, "PAI_WORK_DIR": true,
+}
+
 // work returns the directory in which the commands of a job of OpenPAI begin.
 func (r *Rank) work() string { return filepath.Join(string(r.Dir), "work") }
 
