@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"os/signal"
 	"path/filepath"
+	"runtime/debug"
 	"strconv"
 	"strings"
 	"syscall"
@@ -222,6 +223,9 @@ func (t *tasking) run(ctx context.Context) (int, error) {
 	defer signal.Stop(signals)
 	if err := c.Start(); err != nil {
 		return 0, err
+	}
+	if os.Getenv("GOMEMLIMIT") == "" {
+		debug.SetMemoryLimit(uploadMemory)
 	}
 	u := &uploading{rankOptions: &t.rankOptions, fs: t.fs, once: true, asked: make(chan struct{})}
 	uploaded := make(chan error, 1)

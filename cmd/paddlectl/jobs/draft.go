@@ -50,7 +50,7 @@ var fields = map[string]field{
 	"restart":       {"restart", nil, "start again after a failure: job (all processes, as the next attempt) or rank (only the one that failed)", "job"},
 	"time-limit":    {"time-limit", nil, "end an attempt after `DURATION`, such as 12h", "none"},
 	"upload-wait":   {"upload-wait", nil, "wait at most `DURATION` for outputs after the program has ended", "10m"},
-	"engine":        {"engine", nil, "run with the engine `NAME`: local, kubernetes, paddlejob or volcano", "that of the datacenter"},
+	"engine":        {"engine", nil, "run with the engine `NAME`: local, kubernetes, paddlejob, volcano or openpai", "that of the datacenter"},
 	"scheduler":     {"scheduler", nil, "schedule all processes at once, by `NAME`: volcano", ""},
 	"queue":         {"queue", nil, "wait in the queue `NAME` of the scheduler", "that of the scheduler"},
 	"priority":      {"priority", nil, "have the priority class `NAME` of the scheduler", ""},

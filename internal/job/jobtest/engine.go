@@ -1,4 +1,4 @@
-// Package jobtest has a job.Engine for tests, which carries out nothing.
+// Package jobtest has what tests of jobs need: a job.Engine that carries out nothing, and a double of OpenPAI.
 package jobtest
 
 import (

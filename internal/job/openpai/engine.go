@@ -159,6 +159,16 @@ func (e *Engine) Submit(ctx context.Context, spec *job.Spec) error {
 	}
 	r.Spec, r.Engine, r.State, r.Attempt, r.Reason = *spec, Name, job.Pending, 1, "OpenPAI: submitted"
 	err = e.begin(ctx, fsys, spec, 1)
+	if k := pfs.KindOf(err); err != nil && (k == pfs.Unavailable || k == pfs.Canceled) { // OpenPAI may have got the request
+		after, cancel := context.WithTimeout(context.WithoutCancel(ctx), patience)
+		defer cancel()
+		switch _, asked := e.c.get(after, nameOf(spec, 1)); {
+		case asked == nil:
+			ctx, err = after, nil
+		case !errors.Is(asked, pfs.NotExist):
+			return err // the job may run, and needs its session
+		}
+	}
 	if err == nil {
 		if err = job.WriteRecord(ctx, fsys, r); err == nil {
 			return nil

@@ -356,6 +356,41 @@ func TestRepeated(t *testing.T) {
 	})
 }
 
+// OpenPAI goes away in the middle of a submission: the job is there, or is not, or nobody knows and its session stays valid.
+func TestLost(t *testing.T) {
+	for _, tt := range []struct {
+		name     string
+		lose     func(r *http.Request) bool // the answer
+		refuse   func(r *http.Request) bool // the request
+		err      pfs.Kind
+		sessions int
+	}{
+		{"there", func(r *http.Request) bool { return strings.HasSuffix(r.URL.Path, "/config") || r.Method == http.MethodPost }, nil, 0, 1},
+		{"not there", nil, func(r *http.Request) bool { return r.Method == http.MethodPost }, pfs.Unavailable, 0},
+		{"not known", nil, func(r *http.Request) bool { return strings.Contains(r.URL.Path, "/jobs") }, pfs.Unavailable, 1},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			w := newWorld(t, V2)
+			if err := w.e.pass(t.Context()); err != nil { // logs in
+				t.Fatal(err)
+			}
+			w.pai.Lose = tt.lose
+			if tt.refuse != nil {
+				w.pai.Refuse = func(out http.ResponseWriter, r *http.Request) bool {
+					if tt.refuse(r) {
+						out.WriteHeader(http.StatusBadGateway)
+					}
+					return tt.refuse(r)
+				}
+			}
+			spec := specOf("fit")
+			if err := w.submit(spec); pfs.KindOf(err) != tt.err && (err != nil || tt.err != 0) || w.sessions() != tt.sessions {
+				t.Errorf("%v, %d sessions", err, w.sessions())
+			}
+		})
+	}
+}
+
 // The job of version 1 has a codeDir with the session and pfs-agent, and that of version 2 has secrets.
 func TestObjects(t *testing.T) {
 	agent := filepath.Join(t.TempDir(), "pfs-agent")

@@ -25,6 +25,7 @@ type content struct {
 	files   int
 	bytes   int64
 	left    int    // entries that the rules leave out
+	chosen  bool   // settingsFile chooses the files
 	largest string // file
 }
 
@@ -49,11 +50,18 @@ func scan(ctx context.Context, root transfer.End) (*content, error) {
 	if !info.IsDir() {
 		return nil, pfs.Errorf(op, root.Path, pfs.Invalid, "a package is a directory")
 	}
-	s := &scanner{root: root, real: real, content: content{rules: slices.Clone(firstRules), entries: map[string]entry{}}}
+	settings, err := readSettings(ctx, transfer.End{FS: root.FS, Path: real})
+	if err != nil {
+		return nil, err
+	}
+	// Rules that include come first, so that nothing else is taken.
+	s := &scanner{root: root, real: real, content: content{rules: append(settings, firstRules...), entries: map[string]entry{}, chosen: len(settings) > 0}}
 	if err := s.directory(ctx, real, ""); err != nil {
 		return nil, err
 	}
 	switch {
+	case s.files == 0 && s.chosen:
+		return nil, pfs.Errorf(op, root.Path, pfs.Invalid, "the package has no files: pai.job.upload.include in %s names none of them", settingsFile)
 	case s.files == 0 && s.left > 0:
 		return nil, pfs.Errorf(op, root.Path, pfs.Invalid, "the package has no files: .gitignore and .paddleignore leave out all %d entries", s.left)
 	case s.files == 0:
@@ -127,7 +135,15 @@ func (s *scanner) entry(ctx context.Context, filter transfer.Filter, info pfs.In
 	if !info.IsDir() && !info.IsRegular() {
 		return pfs.Errorf(op, s.name(rel), pfs.Invalid, "neither a file nor a directory: remove it, or list it in .paddleignore")
 	}
-	if takes, _ := filter.Takes(rel, info.IsDir()); !takes {
+	switch takes, enters := filter.Takes(rel, info.IsDir()); {
+	case !takes && enters && info.IsDir(): // it is there for the files in it
+		before := len(s.entries)
+		err := s.directory(ctx, at, rel)
+		if len(s.entries) > before {
+			s.entries[rel] = entry{dir: true}
+		}
+		return err
+	case !takes:
 		s.left++
 		return nil
 	}

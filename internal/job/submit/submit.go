@@ -58,6 +58,9 @@ func (s *Submission) check(ctx context.Context) (*content, error) {
 		if local, err = scan(ctx, s.Package); err != nil {
 			return nil, err
 		}
+		if local.chosen {
+			s.Note("the package has the %d files that %s chooses for OpenPAI (pai.job.upload)", local.files, settingsFile)
+		}
 		if local.bytes >= largePackage {
 			s.Note("the package has %d bytes, %d of them in %s: training data belongs into inputs (--input), or list it in .paddleignore",
 				local.bytes, local.entries[local.largest].size, local.largest)
