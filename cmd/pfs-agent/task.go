@@ -254,8 +254,9 @@ func (t *tasking) run(ctx context.Context) (int, error) {
 	if exit := new(exec.ExitError); err != nil && !errors.As(err, &exit) {
 		return 0, err
 	}
-	if code := c.ProcessState.ExitCode(); code >= 0 {
-		return code, nil
+	status := c.ProcessState.Sys().(syscall.WaitStatus)
+	if status.Signaled() {
+		return 128 + int(status.Signal()), nil
 	}
-	return 128 + int(syscall.SIGKILL), nil
+	return status.ExitStatus(), nil
 }
