@@ -91,6 +91,8 @@ func (e *Engine) check(spec *job.Spec) error {
 		return bad("the engine openpai runs no %s: use --engine local", spec.Tool)
 	case spec.Registry != "":
 		return bad("the engine openpai keeps no registries: name an image that the machines of OpenPAI can pull, without -registry")
+	case len(spec.Claims) > 0 || len(spec.NodeSelector) > 0 || spec.Gloo():
+		return bad("claims, node selectors and Gloo are of Kubernetes: leave out --claim, --node-selector and PADDLE_WITH_GLOO")
 	case spec.Restart == job.RestartRank:
 		return bad("OpenPAI cannot start one process of a job again: use --restart job")
 	case spec.Scheduler != "" || spec.Priority != "":

@@ -365,7 +365,9 @@ func TestLost(t *testing.T) {
 		err      pfs.Kind
 		sessions int
 	}{
-		{"there", func(r *http.Request) bool { return strings.HasSuffix(r.URL.Path, "/config") || r.Method == http.MethodPost }, nil, 0, 1},
+		{"there", func(r *http.Request) bool {
+			return strings.HasSuffix(r.URL.Path, "/config") || r.Method == http.MethodPost
+		}, nil, 0, 1},
 		{"not there", nil, func(r *http.Request) bool { return r.Method == http.MethodPost }, pfs.Unavailable, 0},
 		{"not known", nil, func(r *http.Request) bool { return strings.Contains(r.URL.Path, "/jobs") }, pfs.Unavailable, 1},
 	} {
@@ -452,6 +454,7 @@ func TestRefused(t *testing.T) {
 		{"an engine", `no engine "volcano"`, func(s *job.Spec) { s.Engine = "volcano" }},
 		{"a tool", "--engine local", func(s *job.Spec) { s.Tool = "convert" }},
 		{"a registry", "without -registry", func(s *job.Spec) { s.Registry = "hub" }},
+		{"a claim", "leave out --claim", func(s *job.Spec) { s.Claims = []job.Claim{{}} }},
 		{"a rank", "--restart job", func(s *job.Spec) { s.Restart = job.RestartRank }},
 		{"a scheduler", "--queue names the virtual cluster", func(s *job.Spec) { s.Scheduler = "volcano" }},
 		{"a cluster", `no virtual cluster "gpus"; it has default, vc1`, func(s *job.Spec) { s.Queue = "gpus" }},
