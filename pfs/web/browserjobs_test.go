@@ -5,6 +5,7 @@ import (
 	"io"
 	"net/http"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -43,14 +44,18 @@ func logOf(more chan string) func(w io.Writer) error {
 func TestBrowserJobs(t *testing.T) {
 	engine := jobtest.New()
 	more := make(chan string, 1)
+	end := sync.OnceFunc(func() { close(more) })
 	engine.Log = logOf(more)
 	s := newJobSite(t, engine)
+	t.Cleanup(end)
 	p := startChromium(t, t.TempDir()).open(t, s)
 	p.login()
 	p.reach("e.textContent === 'Jobs'")
 	p.press("Enter")
+	p.wait("document.getElementById('jobs')")
 	p.reach("e.textContent === 'New job'")
 	p.press("Enter")
+	p.wait("document.getElementById('text') && document.readyState === 'complete'") // the script runs
 	p.reach("e.id === 'text'")
 	p.write(paddleJobFile)
 	p.wait("document.getElementById('findings').innerText.includes('line 6, column 3')") // without a button
@@ -78,13 +83,16 @@ func TestBrowserJobs(t *testing.T) {
 	p.run("document.activeElement.blur()")
 	p.wait("document.querySelector('.outputs')?.innerText.includes('_SUCCESS')") // without a reload
 	lookAll(p, "jobs")
+	p.size(1000, 1330, false)
+	p.picture("jobs-light.png") // with the log
+	p.size(1000, 680, false)
 
 	p.reach("e.textContent === 'Stop…'")
 	p.press("Enter")
 	p.wait("document.activeElement.textContent === 'Cancel'") // the harmless choice
 	p.reach("e.textContent === 'Log out'")
 	p.reach("e.textContent === 'Stop it'")
-	close(more)
+	end()
 	p.press("Enter")
 	p.wait("document.querySelector('#job .state')?.textContent === 'Killed'")
 	p.reach("e.textContent === 'Clone'")
@@ -111,6 +119,9 @@ func TestBrowserJobs(t *testing.T) {
 
 // lookAll looks at the page on a desktop and a phone, light and dark.
 func lookAll(p *tab, picture string) {
+	if testing.Short() && picture != "jobs" {
+		return
+	}
 	for _, phone := range []bool{true, false} {
 		for _, scheme := range []string{"dark", "light"} {
 			p.look(picture, phone, scheme)

@@ -55,12 +55,15 @@ var jobFields = []jobField{
 	{Key: "pservers.replicas", Label: "Parameter servers", Kind: "number"},
 	{Key: "pservers.cpu", Label: "Processors of each parameter server"},
 	{Key: "pservers.memory", Label: "Memory of each parameter server"},
+	{Key: "pservers.gpu", Label: "GPUs of each parameter server", Kind: "number"},
 }
 
 var moreJobFields = []jobField{
 	{Key: "env", Label: "Variables", Help: "NAME=VALUE, one on each line", Kind: "text"},
 	{Key: "inputs", Label: "Inputs", Help: "paths on the service that are copied to the machine before the start, one on each line", Kind: "text"},
 	{Key: "outputs", Label: "Outputs", Help: "local directories besides $PFS_OUTPUT, one on each line", Kind: "text"},
+	{Key: "claims", Label: "Claims", Help: "volumes of the cluster, NAME:DIR or NAME:DIR:ro, one on each line", Kind: "text"},
+	{Key: "node-selector", Label: "Machines", Help: "labels that they have, KEY=VALUE, one on each line", Kind: "text"},
 	{Key: "max-attempts", Label: "Attempts at most", Kind: "number"},
 	{Key: "restart", Label: "Restart", Help: "after a failure: job (all workers) or rank (only the one that failed)"},
 	{Key: "time-limit", Label: "Time limit of an attempt", Help: "such as 12h; empty: none"},
@@ -92,7 +95,7 @@ func (p *newJob) InMore() bool {
 }
 
 // lists are the keys whose values are lists, one value on each line.
-var lists = []string{"env", "inputs", "outputs"}
+var lists = []string{"env", "inputs", "outputs", "claims", "node-selector"}
 
 func (x *Web) newJob(v *visit) *newJob {
 	p := &newJob{frame: v.frame(x, "New job"), Fields: jobFields, More: moreJobFields}
@@ -116,7 +119,7 @@ func (p *newJob) fill(s *job.Spec) {
 		"name": s.Name, "datacenter": s.Datacenter, "package": string(s.Package), "entry": s.Entry, "topology": s.Topology, "passes": strconv.Itoa(s.Passes),
 		"image": s.Image, "registry": s.Registry, "engine": s.Engine, "scheduler": s.Scheduler, "queue": s.Queue, "priority": s.Priority,
 		"max-attempts": strconv.Itoa(s.MaxAttempts), "restart": string(s.Restart), "upload-wait": s.UploadWait.String(),
-		"pservers.replicas": "0", "pservers.cpu": "1", "pservers.memory": "1Gi",
+		"pservers.replicas": "0", "pservers.cpu": "1", "pservers.memory": "1Gi", "pservers.gpu": "0",
 	}
 	if s.TimeLimit > 0 {
 		p.Values["time-limit"] = s.TimeLimit.String()
@@ -124,11 +127,9 @@ func (p *newJob) fill(s *job.Spec) {
 	for _, r := range s.Roles {
 		role := r.Name + "s."
 		p.Values[role+"replicas"], p.Values[role+"cpu"], p.Values[role+"memory"] = strconv.Itoa(r.Replicas), job.FormatCPU(r.CPU), job.FormatMemory(r.Memory)
-		if r.Name == job.Trainer {
-			p.Values[role+"gpu"] = strconv.FormatInt(r.GPU, 10)
-		}
+		p.Values[role+"gpu"] = strconv.FormatInt(r.GPU, 10)
 	}
-	var env, inputs []string
+	var env, inputs, claims, labels []string
 	for _, name := range slices.Sorted(maps.Keys(s.Env)) {
 		if strings.ContainsAny(s.Env[name], "\r\n") {
 			p.Notes = append(p.Notes, fmt.Sprintf("The variable %s has several lines, which this form cannot hold, and is left out.", name))
@@ -139,7 +140,15 @@ func (p *newJob) fill(s *job.Spec) {
 	for _, i := range s.Inputs {
 		inputs = append(inputs, string(i))
 	}
-	p.Values["env"], p.Values["inputs"], p.Values["outputs"] = strings.Join(env, "\n"), strings.Join(inputs, "\n"), strings.Join(s.Outputs, "\n")
+	for _, c := range s.Claims {
+		claims = append(claims, c.String())
+	}
+	for _, name := range slices.Sorted(maps.Keys(s.NodeSelector)) {
+		labels = append(labels, name+"="+s.NodeSelector[name])
+	}
+	for key, list := range map[string][]string{"env": env, "inputs": inputs, "outputs": s.Outputs, "claims": claims, "node-selector": labels} {
+		p.Values[key] = strings.Join(list, "\n")
+	}
 }
 
 // newJobPage shows the form, with the values of another job if the address names one.
@@ -155,8 +164,11 @@ func (x *Web) newJobPage(v *visit, _ pfs.Path) error {
 		if own := job.PackageDir(j.Spec.Datacenter, j.Spec.User, j.Spec.Name); j.Spec.Package.Within(own) {
 			p.Notes = append(p.Notes, fmt.Sprintf("The package is that of the job %s, and is used as it is.", j.Spec.Name))
 		}
-		if j.Spec.Tool != "" {
+		switch {
+		case j.Spec.Tool != "":
 			return pfs.Errorf("web.newJobPage", "", pfs.Unsupported, "the job %q belongs to a command of paddlectl: run that command again", j.Spec.Name)
+		case j.Spec.PAI != nil:
+			return pfs.Errorf("web.newJobPage", "", pfs.Unsupported, "the job %q came from a file of OpenPAI, whose roles the form does not have: submit that file again", j.Spec.Name)
 		}
 	}
 	x.render(v.w, http.StatusOK, "newjob", p)
@@ -203,7 +215,7 @@ func (x *Web) submitForm(v *visit, _ pfs.Path) error {
 		failed = &job.SpecError{Field: "name", Text: "a job needs a name"}
 	}
 	if failed == nil {
-		failed = x.submit(v, d, d.Package)
+		failed = x.submit(v, d)
 	}
 	if failed == nil {
 		return v.redirect(jobAddress(d.Datacenter, d.Spec.Name))
@@ -220,10 +232,10 @@ func (x *Web) submitForm(v *visit, _ pfs.Path) error {
 const submitTime = time.Minute
 
 // submit starts the job d, whose package is a folder on the service.
-func (x *Web) submit(v *visit, d *jobfile.Draft, pkg string) error {
+func (x *Web) submit(v *visit, d *jobfile.Draft) error {
 	i := slices.IndexFunc(x.cfg.Jobs.Datacenters, func(at JobDatacenter) bool { return at.Name == d.Datacenter })
 	spec := d.Finish()
-	spec.User, spec.Datacenter, spec.Package = v.session.User().Name, d.Datacenter, pfs.Path(strings.TrimSuffix(pkg, "/"))
+	spec.User, spec.Datacenter, spec.Package = v.session.User().Name, d.Datacenter, pfs.Path(strings.TrimSuffix(d.Package, "/"))
 	switch {
 	case i < 0:
 		return &job.SpecError{Field: "datacenter", Value: d.Datacenter, Text: "choose a datacenter of this service"}
@@ -231,6 +243,9 @@ func (x *Web) submit(v *visit, d *jobfile.Draft, pkg string) error {
 		return &job.SpecError{Field: "datacenter", Value: d.Datacenter, Text: "its jobs run on the machine that submits them, so use paddlectl submit there"}
 	case spec.Engine == "local":
 		return &job.SpecError{Field: "engine", Value: spec.Engine, Text: "such jobs run on the machine that submits them, so use paddlectl submit there"}
+	}
+	if err := d.Place(spec.User, spec.Datacenter); err != nil {
+		return err
 	}
 	dc := x.cfg.Jobs.Datacenters[i]
 	ctx, cancel := context.WithTimeout(v.Context(), submitTime)
@@ -311,13 +326,18 @@ func (x *Web) jobFile(v *visit, _ pfs.Path) error {
 		}
 		switch {
 		case err != nil:
+		case do == "form" && d.Spec.PAI != nil:
+			err = &job.SpecError{Field: "taskRoles", Text: "the form does not have the roles of OpenPAI: submit the file as it is"}
 		case do == "form":
 			d.Spec.Package = pfs.Path(d.Package)
 			d.Finish()
 			d.Spec.Datacenter = d.Datacenter
 			p.fill(&d.Spec)
 		default:
-			if err = x.submit(v, d, d.Package); err == nil {
+			if err = d.Undecided(); err == nil {
+				err = x.submit(v, d)
+			}
+			if err == nil {
 				return v.redirect(jobAddress(d.Datacenter, d.Spec.Name))
 			}
 		}

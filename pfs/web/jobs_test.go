@@ -49,7 +49,7 @@ func newJobSite(t *testing.T, engine job.Engine) *site {
 // jobForm are the fields of a job.
 func jobForm(name string, more ...string) []string {
 	return append([]string{"datacenter", gatewaytest.Datacenter, "name", name, "package", string(home("fit")), "entry", "python3 train.py",
-		"trainers.replicas", "2", "trainers.cpu", "500m", "trainers.memory", "1Gi", "trainers.gpu", "0", "env", "A=1\r\nB=x=y\r\n", "pservers.replicas", "0"}, more...)
+		"trainers.replicas", "2", "trainers.cpu", "500m", "trainers.memory", "1Gi", "trainers.gpu", "0", "env", "A=1\r\nB=x=y\r\n", "pservers.replicas", "0", "claims", "data:/data:ro", "node-selector", "disk=ssd"}, more...)
 }
 
 const jobURL = "/ui/jobs/" + gatewaytest.Datacenter + "/"
@@ -82,7 +82,7 @@ func TestJobs(t *testing.T) {
 	}
 	s.get(t, "/ui/jobs").want(t, http.StatusOK).wants(t, `href="`+jobURL+`fit"`, "Running", "2 of 2")
 	s.get(t, to).want(t, http.StatusOK).wants(t, "trainer-1", "python3 train.py", jobURL+"fit/stop", `data-reload="3"`)
-	s.get(t, to+"/clone").want(t, http.StatusOK).wants(t, `value="fit-2"`, "A=1\nB=x=y", `value="500m"`)
+	s.get(t, to+"/clone").want(t, http.StatusOK).wants(t, `value="fit-2"`, "A=1\nB=x=y", `value="500m"`, "data:/data:ro", "disk=ssd")
 	s.post(t, "/ui/newjob", jobForm("fit")...).want(t, http.StatusConflict).wants(t, `aria-invalid="true"`)
 
 	s.get(t, to+"/stop").want(t, http.StatusOK).wants(t, "Stop it")
@@ -179,6 +179,27 @@ func TestJobFile(t *testing.T) {
 		}
 	}
 	s.post(t, "/ui/newjob/file", fields("check", strings.Repeat("a", 1<<20+1))...).want(t, http.StatusOK).wants(t, "at most 1048576")
+}
+
+// paiJobFile is a job of OpenPAI, whose program is in alice's home.
+const paiJobFile = `{"jobName": "pai-job", "image": "registry.example.org/train:1", "codeDir": "$PAI_DEFAULT_FS_URI/$PAI_USER_NAME/fit",
+"taskRoles": [{"name": "reader", "taskNumber": 2, "cpuNumber": 1, "memoryMB": 1024, "gpuNumber": 0, "command": "python3 train.py --reader"}]}`
+
+// TestJobFilePAI submits a job of OpenPAI, whose roles the form does not have.
+func TestJobFilePAI(t *testing.T) {
+	engine := jobtest.New()
+	s := newJobSite(t, engine)
+	s.login(t, gatewaytest.Alice)
+	fields := func(do string) []string {
+		return []string{"do", do, "text", paiJobFile, "file-datacenter", gatewaytest.Datacenter}
+	}
+	s.post(t, "/ui/newjob/file", fields("form")...).want(t, http.StatusBadRequest).wants(t, "submit the file as it is")
+	to := s.post(t, "/ui/newjob/file", fields("submit")...).want(t, http.StatusSeeOther).Header.Get("Location") // the name has a suffix
+	if r, err := engine.Job(t.Context(), gatewaytest.Alice, strings.TrimPrefix(to, jobURL)); err != nil || r.Spec.Package != home("fit") || r.Spec.Roles[0].Name != "reader" {
+		t.Errorf("the job is %+v, %v", r, err)
+	}
+	s.get(t, to).want(t, http.StatusOK).wants(t, "<dt>reader</dt>", "train.py --reader", "reader-1")
+	s.get(t, to+"/clone").want(t, http.StatusNotImplemented).wants(t, "submit that file again")
 }
 
 // TestJobsOfOthers asks for jobs of another user, and without the token of the session.
