@@ -336,8 +336,14 @@ func (e *Engine) Jobs(ctx context.Context, user string) (list []job.Record, err 
 		case err != nil || r.Engine != Name || r.State == job.Submitting:
 			continue // paddlectl reports damaged records
 		}
-		if state := states[nameOf(&r.Spec, r.Attempt)]; !r.State.Ended() && over(state) {
+		name := nameOf(&r.Spec, r.Attempt)
+		switch state := states[name]; {
+		case !r.State.Ended() && over(state):
 			r.State, r.Reason = job.Uploading, "OpenPAI has ended it ("+strings.ToLower(state)+"), and its outputs are being checked"
+		case r.State == job.Pending && state == running: // since the last pass, or its tasks wait
+			if d, err := e.c.get(ctx, name); err == nil {
+				judge(r, d)
+			}
 		}
 		list = append(list, *r)
 	}

@@ -176,6 +176,9 @@ func TestSucceeded(t *testing.T) {
 		}
 		w.want(spec, job.Pending, "waiting")
 		w.pai.Set(name, "RUNNING", 0)
+		if list, err := w.e.Jobs(t.Context(), spec.User); err != nil || len(list) != 1 || list[0].State != job.Running {
+			t.Errorf("before the next pass: %+v, %v", list, err)
+		}
 		if r := w.want(spec, job.Running, ""); len(r.Workers) != 3 || r.Workers[1].State != job.Running || r.Started.IsZero() {
 			t.Errorf("%+v", r)
 		}
@@ -293,6 +296,23 @@ func TestKillContinued(t *testing.T) {
 	if !errors.Is(err, pfs.Canceled) {
 		t.Errorf("the kill: %v", err)
 	}
+	w.want(spec, job.Killed, "")
+}
+
+// OpenPAI on YARN says of a job that was stopped that it has succeeded.
+func TestKillSucceeded(t *testing.T) {
+	w := newWorld(t, V1)
+	spec := specOf("fit")
+	if err := w.submit(spec); err != nil {
+		t.Fatal(err)
+	}
+	w.pai.Set(w.last(), "RUNNING", 0)
+	ctx, cancel := context.WithCancel(t.Context())
+	err := w.e.Kill(ctx, spec.User, spec.Name, func(*job.Record) { cancel() })
+	if !errors.Is(err, pfs.Canceled) {
+		t.Errorf("the kill: %v", err)
+	}
+	w.pai.Set(w.last(), "SUCCEEDED", 0)
 	w.want(spec, job.Killed, "")
 }
 
