@@ -21,10 +21,11 @@ const blockSize = 128 << 10
 
 // fill describes the file info of node n to the kernel.
 func (s *server) fill(out *raw.Attr, n *node, info pfs.Info) {
+	size := n.written(info.Size)
 	*out = raw.Attr{
 		Ino:     n.ino,
-		Size:    uint64(info.Size),
-		Blocks:  uint64(info.Size+511) / 512,
+		Size:    uint64(size),
+		Blocks:  uint64(size+511) / 512,
 		Mode:    unixmode.Bits(info.Mode),
 		Nlink:   info.Links,
 		Owner:   raw.Owner{Uid: info.UID, Gid: info.GID},
@@ -69,6 +70,9 @@ func (s *server) entry(out *raw.EntryOut, n *node, info pfs.Info) {
 
 // stat describes the file of n as it is now.
 func (s *server) stat(ctx context.Context, n *node) (pfs.Info, error) {
+	if err := s.drain(ctx, n); err != nil {
+		return pfs.Info{}, err
+	}
 	// A read of a local file makes the kernel ask for the access time. The tree knows no owners.
 	if info, ok := s.current(n); ok && s.opts.Squash {
 		return info, nil
@@ -244,6 +248,9 @@ func (s *server) attrsOf(in *raw.SetAttrIn) (mask pfs.AttrMask, attrs pfs.Attrs,
 
 // setAttr sets attributes of n, through the open file h if it is not nil.
 func (s *server) setAttr(ctx context.Context, n *node, h pfs.Handle, mask pfs.AttrMask, attrs pfs.Attrs) error {
+	if err := s.drain(ctx, n); err != nil {
+		return err
+	}
 	name, ok := s.path(n)
 	if h == nil && !ok {
 		o := s.tree.anyOpen(n, func(o *openFile) bool { return o.handle != nil })

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"io/fs"
+	"os"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -33,6 +34,13 @@ type openFile struct {
 	mu     sync.RWMutex                // guards the following
 	file   pfs.File                    // nil if handle is not
 	writes uint32                      // of node, when file was opened
+
+	end      int64 // of the last write
+	streamed int64 // bytes that were written in order up to it
+
+	tail     atomic.Pointer[os.File] // of what is written behind
+	tailless atomic.Bool             // nothing is written behind
+	lost     atomic.Pointer[error]   // of a part that was written behind
 }
 
 func (s *server) Open(cancel <-chan struct{}, in *raw.OpenIn, out *raw.OpenOut) raw.Status {
@@ -42,6 +50,9 @@ func (s *server) Open(cancel <-chan struct{}, in *raw.OpenIn, out *raw.OpenOut) 
 	ctx, end := s.call(cancel, &in.InHeader)
 	defer end()
 	n := s.tree.get(in.NodeId)
+	if err := s.drain(ctx, n); err != nil {
+		return s.status(err)
+	}
 	name, ok := s.path(n)
 	if !ok {
 		s.refused.Store(int64(since()))
@@ -260,6 +271,9 @@ func (s *server) Create(cancel <-chan struct{}, in *raw.CreateIn, base string, o
 	defer end()
 	dir := s.tree.get(in.NodeId)
 	name, err := s.child(dir, base)
+	if err == nil {
+		err = s.drainChild(ctx, dir, base)
+	}
 	if err != nil {
 		return s.status(err)
 	}
@@ -327,7 +341,11 @@ func (s *server) Read(cancel <-chan struct{}, in *raw.ReadIn, buf []byte) (raw.R
 		return inPlace(n), raw.OK
 	}
 	o := s.file(in.Fh)
-	n, err := o.readAt(ctx, s, buf, int64(in.Offset))
+	err := s.drain(ctx, o.node)
+	n := 0
+	if err == nil {
+		n, err = o.readAt(ctx, s, buf, int64(in.Offset))
+	}
 	if err != nil && !errors.Is(err, io.EOF) {
 		return nil, s.status(err)
 	}
@@ -409,6 +427,7 @@ func (s *server) settle(ctx context.Context, dir *node, base string) (done func(
 	e := n.extra
 	e.going = make(chan struct{})
 	s.tree.mu.Unlock()
+	_ = s.drain(ctx, n)
 	if since()-time.Duration(s.refused.Load()) < recently {
 		time.Sleep(turn)
 	}
@@ -595,7 +614,7 @@ func (s *server) Write(cancel <-chan struct{}, in *raw.WriteIn, data []byte) (ui
 	}
 	n, err := done, error(nil)
 	if done < len(data) {
-		n, err = o.handle.WriteAt(ctx, data[done:], int64(in.Offset)+int64(done))
+		n, err = s.writeAt(ctx, o, data[done:], int64(in.Offset)+int64(done))
 		n += done
 	}
 	if n > 0 {
@@ -622,20 +641,29 @@ func (s *server) Flush(cancel <-chan struct{}, in *raw.FlushIn) raw.Status {
 	}
 	ctx, end := s.call(cancel, &in.InHeader)
 	defer end()
-	if f, ok := s.file(in.Fh).handle.(Flusher); ok {
-		return s.status(f.Flush(ctx))
+	o := s.file(in.Fh)
+	err := s.drain(ctx, o.node)
+	if err == nil {
+		err = o.lostBehind()
 	}
-	return raw.OK
+	if f, ok := o.handle.(Flusher); ok && err == nil {
+		err = f.Flush(ctx)
+	}
+	return s.status(err)
 }
 
 func (s *server) Fsync(cancel <-chan struct{}, in *raw.FsyncIn) raw.Status {
 	ctx, end := s.call(cancel, &in.InHeader)
 	defer end()
 	o := s.file(in.Fh)
-	if o.handle == nil {
-		return raw.OK
+	err := s.drain(ctx, o.node)
+	if err == nil {
+		err = o.lostBehind()
 	}
-	return s.status(o.handle.Sync(ctx))
+	if o.handle != nil && err == nil {
+		err = o.handle.Sync(ctx)
+	}
+	return s.status(err)
 }
 
 func (s *server) Fallocate(cancel <-chan struct{}, in *raw.FallocateIn) raw.Status {
@@ -650,6 +678,9 @@ func (s *server) Fallocate(cancel <-chan struct{}, in *raw.FallocateIn) raw.Stat
 			return s.status(err)
 		}
 	}
+	if err := s.drain(ctx, o.node); err != nil {
+		return s.status(err)
+	}
 	s.tree.wrote(o.node)
 	return s.status(o.handle.Allocate(ctx, int64(in.Offset), int64(in.Length)))
 }
@@ -662,6 +693,8 @@ func (s *server) Release(_ <-chan struct{}, in *raw.ReleaseIn) {
 
 // close ends an open file.
 func (s *server) close(o *openFile) {
+	_ = s.drain(s.ctx, o.node)
+	s.closeTail(o)
 	s.tree.mu.Lock()
 	s.unback(o)
 	s.tree.mu.Unlock()

@@ -115,6 +115,14 @@ type Options struct {
 	// files between the store and the mount.
 	StoreFiles bool
 
+	// WriteBehind, if not empty, is a directory for what programs write to files from start to end until the store has
+	// it: at most 64 MiB of each file. Such writes do not wait for the store; fsync, close and every other request that
+	// depends on them do, and report their errors. With a Broker they survive the end of this process.
+	WriteBehind string
+
+	// BehindAfter is how many bytes of a file are written in order before it is written behind; 0 means 1 MiB.
+	BehindAfter int64
+
 	// Cache, if not nil, returns the Cache of the mount's Status.
 	Cache func() any
 

@@ -71,7 +71,7 @@ var shapes = [...]struct{ ints, strings int }{
 	recLinked:    {1, 0}, // node
 	recVersion:   {2, 0}, // node, version
 	recBacking:   {2, 0}, // node, number, 0 for none
-	recOpen:      {6, 2}, // number, node, kind; of a handle: flags, Info.ID, 0; of a file: 1 if fixed, version, 1 if backed; ID and path of a handle
+	recOpen:      {6, 2}, // number, node, kind; of a handle: flags, Info.ID; of a file: 1 if fixed, version; of both: 1 if backed, and hasTail; ID and path of a handle
 	recClose:     {1, 0}, // number
 	recIntent:    {1, 0}, // number of the request
 	recAnswer:    {1, 1}, // number of the request; answer

@@ -97,6 +97,12 @@ func serve(ctx context.Context, fsys pfs.FileSystem, c *Connection, opts Options
 	s.unopened.files, s.unopenedDirs = map[*node]*unopenedFile{}, map[*node]*openDir{}
 	s.infos, s.tree.learns = infosOf(fsys)
 	s.ctx, s.stop = context.WithCancel(context.WithoutCancel(ctx))
+	if opts.WriteBehind != "" && !opts.ReadOnly {
+		s.parts = make(chan []byte, behindParts)
+		for range behindParts {
+			s.parts <- nil
+		}
+	}
 	if root.ModTime.IsZero() {
 		s.tree.root.asDir().mode = 0 // unknown
 	}
@@ -126,6 +132,7 @@ func serve(ctx context.Context, fsys pfs.FileSystem, c *Connection, opts Options
 	go func() {
 		defer close(m.done)
 		s.device.serve()
+		s.drainAll(s.ctx)
 		s.stop()
 		if !s.device.draining.Load() { // else readers wait until the process ends
 			c.close()
@@ -169,6 +176,9 @@ func (m *Mounted) Close() error {
 	select {
 	case <-m.done:
 	case <-time.After(patience): // some program has a file open
+		ctx, stop := context.WithTimeout(m.s.ctx, endWait)
+		defer stop()
+		m.s.drainAll(ctx)
 	}
 	return nil
 }

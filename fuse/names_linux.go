@@ -23,6 +23,9 @@ func (s *server) Lookup(cancel <-chan struct{}, h *raw.InHeader, base string, ou
 	}
 	var info pfs.Info
 	if err == nil {
+		err = s.drainChild(ctx, dir, base)
+	}
+	if err == nil {
 		info, err = s.fs.Stat(ctx, name)
 	}
 	switch {
@@ -192,6 +195,9 @@ func (s *server) Link(cancel <-chan struct{}, in *raw.LinkIn, base string, out *
 		return s.status(pfs.NotExist)
 	}
 	n := s.tree.get(in.Oldnodeid)
+	if err := s.drain(ctx, n); err != nil {
+		return s.status(err)
+	}
 	err = pfs.HardLink(ctx, s.fs, old, name)
 	if pfs.KindOf(err) == pfs.Exist && s.journal.again(in.Unique) {
 		err = s.isThere(ctx, name, func(info pfs.Info) bool { return n.hasID() && info.ID == n.ino }, err)

@@ -76,6 +76,7 @@ type extra struct {
 	backing *backing      // nil unless the kernel reads a local file
 	going   chan struct{} // closed when the operation has ended that takes a name; nil if there is none
 	opening *opening      // opens for reading that are being done; nil if there are none
+	behind  *behind       // of a file that is written behind
 }
 
 // opening are opens that are being done.
@@ -94,7 +95,7 @@ func (n *node) rare() *extra {
 
 // tidy drops an extra that is empty.
 func (n *node) tidy() {
-	if e := n.extra; e != nil && e.dir == nil && e.target == "" && len(e.more) == 0 && len(e.open) == 0 && e.going == nil && e.opening == nil && e.backing == nil {
+	if e := n.extra; e != nil && e.dir == nil && e.target == "" && len(e.more) == 0 && len(e.open) == 0 && e.going == nil && e.opening == nil && e.backing == nil && e.behind == nil {
 		n.extra = nil
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"io/fs"
 	"os"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -17,6 +18,9 @@ const (
 	openedFile
 	openedHandle
 )
+
+// hasTail is set beside the 1 of a backed file if the broker keeps a tail of it.
+const hasTail = 2
 
 // noteNode records n with all that its lookup has set.
 func (j *journal) noteNode(n *node) {
@@ -68,6 +72,9 @@ func openRecord(fh uint64, open any) (ints []uint64, strings []string) {
 			backed = 1
 		}
 		if ok {
+			if o.tail.Load() != nil {
+				backed |= hasTail
+			}
 			return []uint64{fh, o.node.num, openedHandle, uint64(h.flags), h.file.Load(), backed}, []string{h.id, string(h.name)}
 		}
 		fixed := uint64(0)
@@ -167,7 +174,7 @@ func (s *server) resumeOpen(ints []uint64, strings []string) error {
 		return errJournal
 	}
 	s.lastFH = max(s.lastFH, ints[0])
-	o := &openFile{node: n, fh: ints[0], backed: ints[5] != 0}
+	o := &openFile{node: n, fh: ints[0], backed: ints[5]&^hasTail != 0}
 	if old, ok := s.files[o.fh].(*openFile); ok { // since then, it reads through a handle
 		defer s.tree.released(old)
 	}
@@ -181,7 +188,9 @@ func (s *server) resumeOpen(ints []uint64, strings []string) error {
 	default:
 		h := &namedHandle{s: s, node: n, id: strings[0], name: pfs.Path(strings[1]), flags: pfs.OpenFlags(ints[3])}
 		h.file.Store(ints[4])
-		o.handle = h
+		if o.handle = h; ints[5]&hasTail != 0 {
+			s.tails = append(s.tails, o.fh)
+		}
 	}
 	s.files[ints[0]] = o
 	n.addOpen(o)
@@ -200,6 +209,12 @@ func (s *server) resumed() {
 	for n := range s.tree.nodes.all() {
 		s.tree.drop(n)
 	}
+	for _, fh := range slices.Compact(slices.Sorted(slices.Values(s.tails))) {
+		if o, ok := s.files[fh].(*openFile); ok && s.parts != nil {
+			s.resumeBehind(o)
+		}
+	}
+	s.tails = nil
 }
 
 // rewriteJournal makes the journal shorter if it is time for that.

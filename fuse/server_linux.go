@@ -43,6 +43,9 @@ type server struct {
 	infos    infoOpener  // nil if the file system is not one
 	unbacked atomic.Bool // the kernel refused to read a local file
 	unopened unopened
+
+	tails []uint64    // numbers of open files that have had one in another server
+	parts chan []byte // buffers for what is written behind, nil until they are used; nil if nothing is
 }
 
 func (s *server) String() string { return "pfs" }

@@ -43,6 +43,7 @@ type settings struct {
 	Store      string        // a directory, or the URL of a service
 	Cache      string        // a directory; with it the mount is read-only
 	StoreFiles bool          // as the option of the mount
+	Behind     string        // a directory for what is written behind
 	Nobody     bool          // the server has no privileges
 	Patience   time.Duration // of the broker
 	Stuck      string        // a file; while it exists, new servers do not answer the broker
@@ -126,7 +127,7 @@ func beServer(s settings) error {
 		return err
 	}
 	opts := fuse.Options{Broker: link, Logger: slog.New(slog.NewTextHandler(os.Stderr, nil)), Squash: !strings.HasPrefix(s.Store, "/"), OpenMode: fuse.Passthrough}
-	opts.StoreFiles = s.StoreFiles
+	opts.StoreFiles, opts.WriteBehind, opts.BehindAfter = s.StoreFiles, s.Behind, 1
 	if s.Cache != "" {
 		c, err := cachefs.New(fsys, cachefs.Options{Dirs: []string{s.Cache}, Size: 1 << 30, Reserve: 1, Settle: -1})
 		if err != nil {
@@ -279,9 +280,14 @@ func beWriter(s settings) error {
 	if err != nil {
 		return err
 	}
+	stream, err := os.OpenFile(s.Dir+"/stream", os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644)
+	if err != nil {
+		return err
+	}
+	var streamed []byte
 	return work(func(i int) error {
 		name := func(form string) string { return s.Dir + "/" + fmt.Sprintf(form, i) }
-		switch i % 7 {
+		switch i % 8 {
 		case 0:
 			_, err := fmt.Fprintf(log, "line %d\n", o.Appended)
 			if err == nil {
@@ -347,6 +353,21 @@ func beWriter(s settings) error {
 			}
 			mirror[size-1] = 0
 			return random.Sync()
+		case 7:
+			p := pfstest.Pattern(uint64(i), r.IntN(300_000)+1)
+			if _, err := stream.Write(p); err != nil {
+				return err
+			}
+			if streamed = append(streamed, p...); len(streamed) < 6<<20 {
+				return nil
+			}
+			got, err := os.ReadFile(stream.Name())
+			if err == nil && !bytes.Equal(got, streamed) {
+				err = fmt.Errorf("%d bytes are not the %d that were streamed", len(got), len(streamed))
+			}
+			_, failed := stream.Seek(0, io.SeekStart)
+			streamed = nil
+			return errors.Join(err, failed, stream.Truncate(0))
 		}
 		return nil
 	}, &o)
@@ -507,9 +528,11 @@ func service(t *testing.T, dir string) string {
 func TestKills(t *testing.T) {
 	t.Parallel()
 	for name, of := range map[string]func(t *testing.T, dir string) settings{
-		"file":        func(_ *testing.T, dir string) settings { return settings{Store: dir} },
-		"store files": func(_ *testing.T, dir string) settings { return settings{Store: dir, StoreFiles: true} },
-		"service":     func(t *testing.T, dir string) settings { return settings{Store: service(t, dir)} },
+		"file":                    func(_ *testing.T, dir string) settings { return settings{Store: dir} },
+		"store files":             func(_ *testing.T, dir string) settings { return settings{Store: dir, StoreFiles: true} },
+		"service":                 func(t *testing.T, dir string) settings { return settings{Store: service(t, dir)} },
+		"file, written behind":    func(t *testing.T, dir string) settings { return settings{Store: dir, Behind: t.TempDir()} },
+		"service, written behind": func(t *testing.T, dir string) settings { return settings{Store: service(t, dir), Behind: t.TempDir()} },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

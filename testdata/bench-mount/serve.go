@@ -53,6 +53,9 @@ func serve(args []string) error {
 		}
 		defer c.Close()
 		fsys = c
+		if strings.HasPrefix(*store, "ceph ") {
+			opts.WriteBehind = *cache
+		}
 	}
 	m, err := fuse.Mount(ctx, fsys, flags.Arg(0), opts)
 	if err != nil {

@@ -71,12 +71,7 @@ func (o options) staged(store backends.Store, opts fuse.Options, user, mountPoin
 
 // staging returns where files are staged: beside the cache, apart for each tree, account and mount point.
 func (o options) staging(opts fuse.Options, user, mountPoint string) (s stagefs.Options, err error) {
-	top := ""
-	if len(o.cacheDirs) > 0 {
-		top, err = filepath.Abs(o.cacheDirs[0])
-	} else if top, err = os.UserCacheDir(); err == nil {
-		top = filepath.Join(top, "pfs")
-	}
+	top, err := o.localDir()
 	if err == nil {
 		mountPoint, err = filepath.Abs(mountPoint)
 	}
@@ -85,6 +80,32 @@ func (o options) staging(opts fuse.Options, user, mountPoint string) (s stagefs.
 	}
 	tree := filepath.Join(top, fmt.Sprintf("staging-%d-%s", os.Getuid(), short(opts.Source, user)))
 	return stagefs.Options{Dir: tree + "-" + short(mountPoint), Others: tree + "-*", Logger: opts.Logger}, nil
+}
+
+// localDir returns the first cache directory.
+func (o options) localDir() (string, error) {
+	if len(o.cacheDirs) > 0 {
+		return filepath.Abs(o.cacheDirs[0])
+	}
+	dir, err := os.UserCacheDir()
+	return filepath.Join(dir, "pfs"), err
+}
+
+// behind returns opts with a directory for what is written behind, where the store is not on this machine.
+func (o options) behind(opts fuse.Options) fuse.Options {
+	if o.store != "" && !strings.HasPrefix(o.store, "cephfs:") {
+		return opts
+	}
+	dir, err := o.localDir()
+	if err == nil {
+		err = os.MkdirAll(dir, 0o700)
+	}
+	if err != nil {
+		opts.Logger.Warn("each write waits for the store; --cache-dir names a directory for what is on its way", "error", err)
+		return opts
+	}
+	opts.WriteBehind = dir
+	return opts
 }
 
 // short returns a short hash of words.
