@@ -13,8 +13,9 @@
 //
 // The kernel keeps names and attributes for Options.Timeout, and pages of a file until an open finds
 // another version. So a mount sees the changes of others after that time at the latest, and an open
-// sees what was closed before. Changes through the mount itself are visible at once, because every
-// write reaches the file system before it returns. close(2) flushes a handle that is a Flusher. An open
+// sees what was closed before. Changes through the mount itself are visible at once: every
+// write reaches the file system before it returns, or is written behind (behind_linux.go), and then everything that
+// depends on it waits. close(2) waits, too, and flushes a handle that is a Flusher. An open
 // file without a handle (pfs.File) reads one version: while it is open, another version is another node,
 // with pages of its own.
 //
@@ -41,7 +42,8 @@
 //	connection_linux, device_linux, call_linux  the mount in the kernel; its requests; the context of one
 //	server_linux, node_linux, table_linux       what answers requests; the nodes that the kernel knows; tables of them
 //	names_linux, attr_linux, dir_linux          operations on names; attributes; listings
-//	file_linux, local_linux, warm_linux         open files; files that the kernel reads itself; fetching ahead
+//	file_linux, behind_linux                    open files; what is written behind
+//	local_linux, warm_linux                     files that the kernel reads itself; fetching ahead
 //	errno_linux, observe_linux                  errors as errnos; what Options.Observe gets
 //	journal_linux, resume_linux                 what a replacement of the server needs to know; the replacement
 package fuse
