@@ -100,6 +100,12 @@ func (c *Connection) greet(opts Options) error {
 
 // libraryOptions are the options that the kernel and the library agree on.
 func libraryOptions(opts Options) *raw.MountOptions {
+	var extra uint64 = raw.CAP_HANDLE_KILLPRIV_V2
+	if opts.Squash {
+		// An open that truncates is one request then, and HDFS need not stage the file. But a program that runs would be
+		// truncated before the kernel answers ETXTBSY.
+		extra |= raw.CAP_ATOMIC_O_TRUNC
+	}
 	return &raw.MountOptions{
 		Name:                 subtype,
 		MaxWrite:             maxWrite,
@@ -107,7 +113,7 @@ func libraryOptions(opts Options) *raw.MountOptions {
 		DisableSplice:        true, // gains nothing, and 1 MiB with a header is more than a pipe holds
 		IgnoreSecurityLabels: true,
 		EnableSymlinkCaching: true,
-		ExtraCapabilities:    raw.CAP_ATOMIC_O_TRUNC | raw.CAP_HANDLE_KILLPRIV_V2,
+		ExtraCapabilities:    extra,
 		Logger:               log.New(logWriter{opts.Logger}, "", 0),
 	}
 }

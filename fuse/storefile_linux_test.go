@@ -3,11 +3,14 @@ package fuse
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"sync"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/paddlecloud/pfs/pfs/pfstest"
 )
@@ -140,5 +143,39 @@ func TestPassthroughQuota(t *testing.T) {
 	defer f.Close()
 	if n, err := f.Write(make([]byte, 90_000)); !errors.Is(err, syscall.EDQUOT) {
 		t.Errorf("%d bytes beyond the new quota: %v", n, err)
+	}
+}
+
+// TestTruncateRunning: a program that runs cannot be truncated, even by an open for reading.
+func TestTruncateRunning(t *testing.T) {
+	sleep, err := exec.LookPath("sleep")
+	must(t, err)
+	program, err := os.Stat(sleep)
+	must(t, err)
+	for name, opts := range map[string]Options{"page cache": {}, "store files": storeFiles} {
+		t.Run(name, func(t *testing.T) {
+			fsys, _ := newLocal(t)
+			file := mount(t, fsys, opts) + "/sleep"
+			must(t, exec.Command("cp", sleep, file).Run())            // a process that starts meanwhile must not inherit the file
+			running := exec.Command("sh", "-c", "exec "+file+" 1000") // this process serves the mount, and would wait for itself
+			must(t, running.Start())
+			defer running.Wait()
+			defer running.Process.Kill()
+			for end := time.Now().Add(time.Minute); ; time.Sleep(time.Millisecond) {
+				if exe, _ := os.Readlink(fmt.Sprintf("/proc/%d/exe", running.Process.Pid)); exe == file {
+					break
+				}
+				if time.Now().After(end) {
+					t.Fatal("the program does not run")
+				}
+			}
+			f, err := os.OpenFile(file, os.O_RDONLY|os.O_TRUNC, 0)
+			if !errors.Is(err, syscall.ETXTBSY) {
+				t.Errorf("open: %v, %v; want ETXTBSY", f, err)
+			}
+			if info, err := os.Stat(file); err != nil || info.Size() != program.Size() {
+				t.Errorf("afterwards: %v, %v", info, err)
+			}
+		})
 	}
 }

@@ -249,7 +249,7 @@ func (o options) open(ctx context.Context, a *app.App, mountPoint string) (fsys 
 func (o options) stacked(store backends.Store, opts fuse.Options, user, mountPoint string) (backends.Store, fuse.Options, error) {
 	store, opts, err := o.cached(store, opts, user)
 	if err == nil && !o.readOnly {
-		store, opts, err = o.staged(store, o.behind(opts), user, mountPoint)
+		store, opts, err = o.staged(store, opts, user, mountPoint)
 	}
 	if err != nil && store.Close != nil {
 		_ = store.Close()

@@ -15,8 +15,10 @@ import (
 	"github.com/paddlecloud/pfs/pfs/stagefs"
 )
 
-// staged returns store with random writes. Stores that always have them are returned as they are.
+// staged returns store with random writes, for a mount that can change it. Stores that always have them are returned as
+// they are.
 func (o options) staged(store backends.Store, opts fuse.Options, user, mountPoint string) (backends.Store, fuse.Options, error) {
+	opts = o.behind(opts)
 	if o.store != "" && !strings.HasPrefix(o.store, "hdfs:") {
 		return store, opts, nil
 	}
