@@ -179,6 +179,7 @@ func TestBrowserJobAttacks(t *testing.T) {
 	p.visit(jobURL + "fit")
 	p.wait(fmt.Sprintf("document.querySelectorAll('#log div').length === %d", len(attacks)))
 	p.visit(jobURL + "fit/clone")
+	p.visit("/ui/newjob")
 	for _, a := range attacks {
 		p.run("document.getElementById('text').select()")
 		p.write("name: x\n" + a + ": " + a)

@@ -61,7 +61,7 @@ func (x *Web) job(v *visit, _ pfs.Path) error {
 	}
 	p := jobPage{
 		frame: v.frame(x, shown(j.Spec.Name)), Record: j.Record, Datacenter: j.dc.Name, Engine: engineOf(j.Record), Reason: reasonOf(j.Record), Notice: j.notice,
-		Live: !j.State.Ended(), CanStop: j.canStop(), CanDelete: j.canDelete() == nil, Spec: &j.Record.Spec,
+		Live: !j.State.Ended(), CanStop: j.canStop(), CanDelete: j.cannotDelete() == "", Spec: &j.Record.Spec,
 	}
 	p.Section = "jobs"
 	if p.Live && j.engine == nil {
@@ -128,16 +128,23 @@ func (j *seenJob) canStop() bool {
 	return j.engine != nil && !j.State.Ended() && j.State != job.Killing
 }
 
-// canDelete returns why a job cannot be deleted, or nil.
-func (j *seenJob) canDelete() error {
-	const op = "web.deleteJob"
+// cannotDelete returns why a job cannot be deleted, or "".
+func (j *seenJob) cannotDelete() string {
 	switch {
 	case j.State.Ended() || j.engine == nil && j.State == job.Submitting:
-		return nil
+		return ""
 	case j.engine == nil && j.Host != "":
-		return pfs.Errorf(op, "", pfs.Conflict, "the job runs on the machine %s: end it there with paddlectl kill %s", j.Host, j.Spec.Name)
+		return fmt.Sprintf("The job runs on the machine %s: end it there with paddlectl kill %s.", j.Host, j.Spec.Name)
 	}
-	return pfs.Errorf(op, "", pfs.Conflict, "the job is %s: stop it first", j.State)
+	return fmt.Sprintf("The job is %s: stop it first.", j.State)
+}
+
+// refuse answers that the state of a job does not allow a change.
+func (x *Web) refuse(v *visit, why string) error {
+	p := errorPage{frame: v.frame(x, "Not possible"), Message: shown(why)}
+	p.Section = "jobs"
+	x.render(v.w, http.StatusConflict, "error", p)
+	return nil
 }
 
 // jobQuestion is the data of the template "jobquestion", which asks before a job is stopped or deleted.
@@ -176,7 +183,7 @@ func (x *Web) stopJob(v *visit, _ pfs.Path) error {
 	case j.State.Ended():
 		return v.redirect(jobAddress(j.dc.Name, j.Spec.Name))
 	case j.engine == nil:
-		return cmp.Or(j.canDelete(), error(pfs.Errorf("web.stopJob", "", pfs.Conflict, "the job is being submitted and does not run yet")))
+		return x.refuse(v, cmp.Or(j.cannotDelete(), "The job is being submitted, and does not run yet."))
 	}
 	ctx, cancel := context.WithTimeout(v.Context(), stopWait)
 	defer cancel()
@@ -191,11 +198,11 @@ func (x *Web) stopJob(v *visit, _ pfs.Path) error {
 // deleteJob removes the record and the logs of a job that has ended.
 func (x *Web) deleteJob(v *visit, _ pfs.Path) error {
 	j, err := x.findJob(v)
-	if err == nil {
-		err = j.canDelete()
-	}
 	if err != nil {
 		return err
+	}
+	if why := j.cannotDelete(); why != "" {
+		return x.refuse(v, why)
 	}
 	ctx, cancel := context.WithTimeout(v.Context(), time.Minute)
 	defer cancel()

@@ -25,6 +25,7 @@ type newJob struct {
 	Message     string          // why the form was not accepted
 	Wrong       string          // the key of the field at fault
 	Notes       []string
+	FormOnly    bool // no file
 	Fields      []jobField
 	More        []jobField
 	Values      map[string]string // by key
@@ -159,6 +160,7 @@ func (x *Web) newJobPage(v *visit, _ pfs.Path) error {
 		if err != nil {
 			return err
 		}
+		p.FormOnly = true
 		p.fill(&j.Record.Spec)
 		p.Values["name"] = nextName(j.Spec.Name)
 		if own := job.PackageDir(j.Spec.Datacenter, j.Spec.User, j.Spec.Name); j.Spec.Package.Within(own) {
@@ -221,6 +223,7 @@ func (x *Web) submitForm(v *visit, _ pfs.Path) error {
 		return v.redirect(jobAddress(d.Datacenter, d.Spec.Name))
 	}
 	var status int
+	p.FormOnly = true
 	if p.Message, p.Wrong, status = refusal(failed); status == 0 {
 		return failed
 	}
@@ -329,6 +332,7 @@ func (x *Web) jobFile(v *visit, _ pfs.Path) error {
 		case do == "form" && d.Spec.PAI != nil:
 			err = &job.SpecError{Field: "taskRoles", Text: "the form does not have the roles of OpenPAI: submit the file as it is"}
 		case do == "form":
+			p.FormOnly = true
 			d.Spec.Package = pfs.Path(d.Package)
 			d.Finish()
 			d.Spec.Datacenter = d.Datacenter

@@ -86,7 +86,7 @@ func TestJobs(t *testing.T) {
 	s.post(t, "/ui/newjob", jobForm("fit")...).want(t, http.StatusConflict).wants(t, `aria-invalid="true"`)
 
 	s.get(t, to+"/stop").want(t, http.StatusOK).wants(t, "Stop it")
-	s.post(t, to+"/delete").want(t, http.StatusPreconditionFailed).wants(t, "stop it first")
+	s.post(t, to+"/delete").want(t, http.StatusConflict).wants(t, "stop it first")
 	s.post(t, to+"/stop").want(t, http.StatusSeeOther)
 	page := s.get(t, to).want(t, http.StatusOK).wants(t, "Killed", to+"/delete")
 	if strings.Contains(page.body, "data-reload") || strings.Contains(page.body, to+"/stop") {
@@ -404,6 +404,23 @@ func TestJobScripts(t *testing.T) {
 		s.post(t, "/ui/newjob/file", "do", "form", "text", valid), s.post(t, "/ui/newjob/file", "do", a, "text", strings.Replace(paddleJobFile, "onfailure", fmt.Sprintf("%q", a), 1)),
 	} {
 		checkJobPage(t, page)
+	}
+}
+
+// TestJobElsewhere shows the record of a job on the machine of the user, which the service can neither stop nor delete.
+func TestJobElsewhere(t *testing.T) {
+	s := newJobSite(t, jobtest.New())
+	s.login(t, gatewaytest.Alice)
+	r := &job.Record{State: job.Running, Engine: "local", Host: "laptop-7", Attempt: 1, Spec: job.Spec{Name: "mine", User: gatewaytest.Alice, Datacenter: gatewaytest.Datacenter}}
+	if err := job.CreateRecord(t.Context(), s.tree(t, gatewaytest.Alice), r); err != nil {
+		t.Fatal(err)
+	}
+	s.get(t, "/ui/jobs").want(t, http.StatusOK).wants(t, "local on laptop-7")
+	if page := s.get(t, jobURL+"mine").want(t, http.StatusOK).wants(t, "only there can it be followed and stopped"); strings.Contains(page.body, "mine/stop") || strings.Contains(page.body, "mine/delete") {
+		t.Error("the page offers to stop or delete the job")
+	}
+	for _, page := range []string{"mine/stop", "mine/delete"} {
+		s.post(t, jobURL+page).want(t, http.StatusConflict).wants(t, "paddlectl kill mine")
 	}
 }
 

@@ -55,6 +55,7 @@ async function follow() {
   const state = document.getElementById('logstate');
   for (let wait = 1000; !stop.signal.aborted; wait = Math.min(2 * wait, 30000)) {
     let end = 'The log broke off';
+    const began = Date.now();
     try {
       const query = new URLSearchParams({follow: 1, worker: worker.value, attempt: document.getElementById('attempt')?.value ?? ''});
       const answer = await fetch(`${log.dataset.url}?${query}`, {signal: stop.signal, redirect: 'error'});
@@ -63,7 +64,6 @@ async function follow() {
       state.textContent = '';
       for await (const message of messages(answer.body)) {
         if (message.end) end = message.end;
-        wait = 1000;
       }
     } catch (err) {
       if (stop.signal.aborted) return;
@@ -72,6 +72,7 @@ async function follow() {
     const live = document.querySelector('#job[data-reload]');
     state.textContent = end;
     if (!live) return;
+    if (Date.now() - began > 30000) wait = 1000;
     await sleep(wait);
   }
 }
