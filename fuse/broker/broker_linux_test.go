@@ -552,13 +552,19 @@ func TestManyKills(t *testing.T) {
 // TestUpgrade replaces the server by another one while programs read and write.
 func TestUpgrade(t *testing.T) {
 	t.Parallel()
-	dir := seed(t)
-	underLoad(t, dir, settings{Store: dir, StoreFiles: true}, 3, func(t *testing.T, m *mounted) {
-		must(t, m.broker.Process.Signal(syscall.SIGHUP))
-		if line := <-m.said; line != "upgrade: <nil>" {
-			t.Fatal(line)
-		}
-	})
+	for name, opts := range map[string]settings{"store files": {StoreFiles: true}, "written behind": {Behind: t.TempDir()}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir := seed(t)
+			opts.Store = dir
+			underLoad(t, dir, opts, 3, func(t *testing.T, m *mounted) {
+				must(t, m.broker.Process.Signal(syscall.SIGHUP))
+				if line := <-m.said; line != "upgrade: <nil>" {
+					t.Fatal(line)
+				}
+			})
+		})
+	}
 }
 
 // TestRemovedWhileOpen uses files that were removed and replaced while they were open, after the server has died. Twice,
