@@ -25,6 +25,9 @@ type HDFSCluster struct {
 	// directory with nn.keytab, pfs.keytab, alice.keytab, ...
 	KRB5Config, CA, Keytabs string
 
+	// With Kerberos only: further addresses of the NameNode's RPC, where it is signed or encrypted.
+	Integrity, Privacy string
+
 	part   string
 	dir    string
 	script string
@@ -77,6 +80,7 @@ func (c *HDFSCluster) up(t testing.TB) {
 	v := up(t, c.part, c.script, c.env, "up")
 	c.NameNodes, c.WebHDFS = strings.Split(v["NAMENODES"], ","), strings.Split(v["WEBHDFS"], ",")
 	c.ConfDir, c.KRB5Config, c.CA, c.Keytabs = v["HADOOP_CONF_DIR"], v["KRB5_CONFIG"], v["CA"], v["KEYTABS"]
+	c.Integrity, c.Privacy = v["INTEGRITY"], v["PRIVACY"]
 	u, err := user.Current()
 	if err != nil {
 		t.Fatal(err)

@@ -63,8 +63,11 @@ func (w *wire) packets(t *testing.T) (ids []packetID, data []byte) {
 		must(t, err)
 		sums, part, err := parsePacket(all[:n])
 		must(t, err)
-		c := checksums{castagnoli, checksumChunk}
-		if len(sums) != c.count(len(part))*sumSize || c.verify(sums, part) >= 0 {
+		var want []byte
+		for at := 0; at < len(part); at += checksumChunk {
+			want = binary.BigEndian.AppendUint32(want, crc32.Checksum(part[at:min(at+checksumChunk, len(part))], castagnoli))
+		}
+		if !bytes.Equal(sums, want) {
 			t.Errorf("packet %d has wrong checksums", id.seqno)
 		}
 		if id.seqno >= 0 && id.offset != int64(len(data)) {

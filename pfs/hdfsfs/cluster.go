@@ -11,17 +11,19 @@ import (
 
 	"github.com/colinmarc/hdfs/v2"
 	"github.com/paddlecloud/pfs/pfs"
-	"google.golang.org/protobuf/encoding/protowire"
+	"github.com/paddlecloud/pfs/pfs/hdfsfs/internal/datanode"
+	"github.com/paddlecloud/pfs/pfs/hdfsfs/internal/rpc"
 )
 
 // cluster is the state that all users of a cluster share.
 type cluster struct {
 	opts       Options
-	nameNodes  *nameNodes // by address
-	webServers *nameNodes // by URL
+	nameNodes  *rpc.Servers // by address
+	webServers *rpc.Servers // by URL
 	http       http.RoundTripper
 	tickets    tickets
 	readers    readers
+	nodes      *datanode.Client
 	dataNodes  *dataNodes
 	service    *FS // as which New was called
 	others     others
@@ -65,13 +67,13 @@ const namePage = "/jmx?qry=Hadoop:service=NameNode,name=NameNodeInfo"
 // returns "" if there is no such file.
 func (f *FS) Cluster(ctx context.Context) (string, error) {
 	const op = "hdfsfs.Cluster"
-	for _, base := range f.webServers.order() {
+	for _, base := range f.webServers.Order() {
 		if pool := f.askBlockPool(ctx, base); pool != "" {
 			return pool, nil
 		}
 	}
 	if f.notedBlockPool() == "" {
-		f.readBlock(ctx)
+		f.findBlock(ctx)
 	}
 	return f.notedBlockPool(), pfs.CheckContext(ctx, op, pfs.Root)
 }
@@ -79,16 +81,13 @@ func (f *FS) Cluster(ctx context.Context) (string, error) {
 // maxLook is the number of entries of the store among which a file with a block is looked for.
 const maxLook = 1000
 
-// readBlock reads one byte of any file, so that its block pool is noted.
-func (f *FS) readBlock(ctx context.Context) {
+// findBlock asks for a block of any file, so that its block pool is noted.
+func (f *FS) findBlock(ctx context.Context) {
 	left := maxLook
 	_ = pfs.Walk(ctx, f, pfs.Root, func(name pfs.Path, info pfs.Info, err error) error {
 		left--
 		if err == nil && info.IsRegular() && info.Size > 0 {
-			if h, err := f.Open(ctx, name); err == nil {
-				_, _ = h.ReadAt(ctx, make([]byte, 1), 0)
-				h.Close()
-			}
+			_, _ = f.located(ctx, f.at(name), 0, 1)
 		}
 		if left == 0 || f.notedBlockPool() != "" {
 			return fs.SkipAll
@@ -97,20 +96,12 @@ func (f *FS) readBlock(ctx context.Context) {
 	})
 }
 
-// noteBlockPool records the block pool in a request to a DataNode, which follows the operation.
-func (c *cluster) noteBlockPool(p []byte) {
+// noteBlockPool records the block pool of a block.
+func (c *cluster) noteBlockPool(pool string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.blockPool != "" {
-		return
-	}
-	body, n := protowire.ConsumeBytes(p)
-	if n < 0 {
-		return
-	}
-	// header (1) . base header (1) . block (1) . pool (1)
-	if pool, err := inside(body, 1, 1, 1, 1); err == nil {
-		c.blockPool = string(pool)
+	if c.blockPool == "" {
+		c.blockPool = pool
 	}
 }
 

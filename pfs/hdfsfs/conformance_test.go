@@ -46,7 +46,7 @@ type variant struct {
 var variants = []variant{
 	{name: "WebHDFS"},
 	{name: "without WebHDFS", change: func(o *Options) { o.WebHDFS = nil },
-		gaps:   pfstest.NoExclusiveRename | pfstest.NoExclusiveCommit | pfstest.NoQuota | pfstest.NoBlockLocations | pfstest.NoReplication | pfstest.NoConcat,
+		gaps:   pfstest.NoExclusiveRename | pfstest.NoExclusiveCommit | pfstest.NoQuota | pfstest.NoReplication | pfstest.NoConcat,
 		themes: "Stage Resume Commit List Rename Remove Attribute Usage Gap"},
 	{name: "for another owner", owner: "alice", themes: "Stage Commit Mkdir Attribute Batch"},
 	{name: "parts of several blocks", change: func(o *Options) { o.BlockSize = 64 << 10; o.PartSize = 1 << 20 },

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"io"
 	"net"
-	"sync"
 	"time"
 )
 
@@ -15,41 +14,25 @@ import (
 const (
 	transferVersion = 28
 	opWriteBlock    = 80
-	opReadBlock     = 81
 	opChecksum      = 85
 )
 
 var saslGreeting = [4]byte{0xde, 0xad, 0xbe, 0xef}
 
-var (
-	// errUnverified says that bytes are exchanged in a way that hides them from the
-	// check. Nothing is let through.
-	errUnverified = errors.New("the DataNode wants its data encrypted or signed as a whole (dfs.data.transfer.protection): what is read could not be verified")
-	// errDamaged says that a replica is not what was written.
-	errDamaged = errors.New("the replica does not match its checksums")
-)
+// errUnverified says that bytes are exchanged in a way that hides them from the check.
+var errUnverified = errors.New("the DataNode wants its data encrypted or signed as a whole (dfs.data.transfer.protection): what is written could not be verified")
 
-// dataConn is a connection to a DataNode. Of the answer to a read it lets the library
-// see only packets whose checksums were verified, each from its first byte on: the
-// library delivers the bytes of a packet before it checks them. When a packet is
-// wrong its Read fails with nothing of it delivered, and the library goes to the next
-// replica at that very place.
+// dataConn is a connection of the library to a DataNode, on which it writes a block or asks for its checksum.
 type dataConn struct {
 	net.Conn
 	s        *session
 	dataNode string
-	timeout  time.Duration // between two packets of a read
 
-	phase   phase
-	lost    error         // why it is not connected
-	write   *writeRequest // that was sent
-	flow    *blockFlow    // of it, once it was granted
-	in      *bufio.Reader // of a read
-	block   blockRange
-	sums    checksums
-	ready   []byte // verified and not yet delivered
-	large   []byte // buffer of a packet that in cannot hold
-	failure error
+	phase phase
+	lost  error         // why it is not connected
+	write *writeRequest // that was sent
+	flow  *blockFlow    // of it, once it was granted
+	ready []byte        // received and not yet delivered
 }
 
 // phase is what is going on on a connection.
@@ -60,14 +43,12 @@ const (
 	passing               // checksums: the bytes are the library's
 	building              // a write was asked for
 	sending               // it was granted
-	answer                // a read was asked for
-	packets               // it was granted
 )
 
 // dialDataNode connects to a DataNode for the library, whose context is empty. If that
 // fails while a file is written, a pipeline may begin with another one: see build.
 func (s *session) dialDataNode(_ context.Context, network, address string) (net.Conn, error) {
-	c := &dataConn{s: s, dataNode: address, timeout: s.cluster.opts.Timeout}
+	c := &dataConn{s: s, dataNode: address}
 	w := s.pipes()
 	err := error(&nodeError{address, errAvoided})
 	if w == nil || !w.avoids(address) {
@@ -90,7 +71,6 @@ func (s *session) dialDataNode(_ context.Context, network, address string) (net.
 func (c *dataConn) dial(network, address string) error {
 	conn, err := c.s.dialer().DialContext(c.s.life, network, address)
 	if err != nil {
-		c.s.lose(address)
 		c.s.noteUnreachable(address, err)
 		return &nodeError{address, err}
 	}
@@ -98,33 +78,13 @@ func (c *dataConn) dial(network, address string) error {
 	return c.s.keep(conn, true)
 }
 
-// lose notes that a DataNode could not be read from.
-func (s *session) lose(dataNode string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.found.lost = append(s.found.lost, dataNode)
-}
-
-// damage notes a replica that is not what was written.
-func (s *session) damage(r replica) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.found.damaged = append(s.found.damaged, r)
-}
-
-// SetDeadline is the library's: deadlines are kept by session.do and by Read.
+// SetDeadline is the library's: session.do keeps deadlines.
 func (c *dataConn) SetDeadline(time.Time) error { return nil }
 
-// Close is called by the reader.
 func (c *dataConn) Close() error {
 	c.s.forget(c.Conn)
 	if c.flow != nil {
 		c.flow.close()
-	}
-	if c.in != nil {
-		c.ready = nil
-		giveBuffer(c.in)
-		c.in = nil
 	}
 	return c.Conn.Close()
 }
@@ -176,19 +136,12 @@ func (c *dataConn) request(p []byte) ([]byte, error) {
 	case opChecksum:
 		c.phase = passing
 		return p, nil
-	case opReadBlock:
-		var err error
-		c.s.cluster.noteBlockPool(p[3:])
-		c.block, err = parseReadRequest(p[3:])
-		c.phase, c.in = answer, takeBuffer(c.Conn)
-		return p, err
 	}
 	return nil, errUnverified
 }
 
 // build asks for a pipeline of those DataNodes of a request to write that can be reached.
 func (c *dataConn) build(p []byte) ([]byte, error) {
-	c.s.cluster.noteBlockPool(p)
 	q, err := parseWriteRequest(p, c.s.cluster.opts.DatanodeHostname)
 	if err != nil {
 		return nil, err
@@ -239,7 +192,7 @@ func (c *dataConn) readBuilt() error {
 	return &nodeError{bad, err}
 }
 
-// Read gives the library what was verified.
+// Read returns responses to the library.
 func (c *dataConn) Read(p []byte) (int, error) {
 	if c.phase == building {
 		if err := c.readBuilt(); err != nil {
@@ -253,134 +206,16 @@ func (c *dataConn) Read(p []byte) (int, error) {
 		}
 		c.ready = ack
 	}
-	if c.phase < answer && len(c.ready) == 0 {
-		n, err := c.Conn.Read(p)
-		if err != nil {
-			err = &nodeError{c.dataNode, err}
-		}
-		return n, err
-	}
-	if len(c.ready) == 0 && c.failure == nil {
-		if c.failure = c.fill(); c.failure != nil {
-			c.Close()
-		}
-	}
 	if len(c.ready) > 0 {
 		n := copy(p, c.ready)
 		c.ready = c.ready[n:]
 		return n, nil
 	}
-	return 0, c.failure
-}
-
-// fill reads and checks the next part of the answer.
-func (c *dataConn) fill() error {
-	if c.in == nil {
-		return net.ErrClosed
-	}
-	err := c.Conn.SetReadDeadline(time.Now().Add(c.timeout))
-	if err == nil && c.phase == answer {
-		err = c.readAnswer()
-	} else if err == nil {
-		err = c.readPacket()
-	}
-	switch {
-	case err == nil:
-		return nil
-	case errors.Is(err, errDamaged):
-		c.s.damage(replica{block: c.block.id, offset: c.block.at, dataNode: c.dataNode})
-	case err != io.EOF || c.block.left > 0:
-		c.s.lose(c.dataNode)
-	}
-	return err
-}
-
-// readAnswer takes what the DataNode says to the request.
-func (c *dataConn) readAnswer() error {
-	raw, err := readMessage(c.in)
+	n, err := c.Conn.Read(p)
 	if err != nil {
-		return err
+		err = &nodeError{c.dataNode, err}
 	}
-	a, err := parseAnswer(raw.body)
-	if err != nil {
-		return err
-	}
-	if !a.granted {
-		c.s.lose(c.dataNode)
-	} else if c.sums, err = a.checksums(); err != nil {
-		return err
-	}
-	if a.granted {
-		c.block.left += c.block.at - a.start // it begins where a checksum does
-		c.block.at = a.start
-	}
-	c.ready, c.phase = raw.all, packets
-	return nil
-}
-
-// readPacket takes one packet and checks all of it.
-func (c *dataConn) readPacket() error {
-	p, err := c.nextPacket()
-	if err != nil {
-		return err
-	}
-	sums, data, err := parsePacket(p)
-	if err != nil || c.sums.chunk == 0 || len(sums) != c.sums.count(len(data))*sumSize {
-		return errMalformed
-	}
-	if at := c.sums.verify(sums, data); at >= 0 {
-		c.block.at += int64(at)
-		return errDamaged
-	}
-	c.block.at += int64(len(data))
-	c.block.left -= int64(len(data))
-	c.ready = p
-	return nil
-}
-
-// nextPacket receives a packet. It lies in the buffer of c.in, if it is not too large
-// for that, and stays there until the next one is received.
-func (c *dataConn) nextPacket() ([]byte, error) {
-	start, err := c.in.Peek(packetStart)
-	if len(start) == 0 && err == io.EOF {
-		return nil, io.EOF
-	}
-	if err != nil {
-		return nil, unexpected(err)
-	}
-	n, _, err := packetLength(start)
-	if err != nil {
-		return nil, err
-	}
-	if n <= c.in.Size() {
-		p, err := c.in.Peek(n)
-		if err != nil {
-			return nil, unexpected(err)
-		}
-		_, err = c.in.Discard(n)
-		return p, err
-	}
-	if cap(c.large) < n {
-		c.large = make([]byte, n)
-	}
-	_, err = io.ReadFull(c.in, c.large[:n])
-	return c.large[:n], unexpected(err)
-}
-
-// readBuffer is how much is received at once, in bytes: a few packets.
-const readBuffer = 256 << 10
-
-var buffers = sync.Pool{New: func() any { return bufio.NewReaderSize(nil, readBuffer) }}
-
-func takeBuffer(r io.Reader) *bufio.Reader {
-	in := buffers.Get().(*bufio.Reader)
-	in.Reset(r)
-	return in
-}
-
-func giveBuffer(in *bufio.Reader) {
-	in.Reset(nil)
-	buffers.Put(in)
+	return n, err
 }
 
 // unexpected makes an end in the middle of something an error.

@@ -1,15 +1,16 @@
-// Package hdfsfs is a pfs.FileSystem over HDFS, through the library
-// github.com/colinmarc/hdfs.
+// Package hdfsfs is a pfs.FileSystem over HDFS.
+//
+// It reads blocks and asks for their locations with a client of its own (internal/rpc, internal/datanode). It writes blocks
+// and makes the other calls through the library github.com/colinmarc/hdfs.
 //
 // # Reads
 //
-// Reads return only verified bytes. The library returns bytes before it checks them, so
-// the connection below it (dataConn) receives each packet whole and verifies its checksums
-// first. To the library a damaged block replica looks like a lost connection, and it
-// continues with the next replica at that byte. The damage is logged. A block without a
-// good replica is an Integrity error that names file, offset, block and DataNodes. Reads
-// that cannot be verified are refused: blocks without checksums, data transfer that is
-// signed or encrypted as a whole, encryption zones.
+// Reads return only verified bytes: each packet is compared with its checksums before its bytes count. If a replica is damaged
+// or a DataNode is lost, the read continues with the next replica at that byte, and the NameNode is told of the damage. A read
+// that is slower than 95 % of the last ones is repeated on another replica; the first result wins. A block without a
+// good replica is an Integrity error that names file, offset, block and DataNodes. Units of erasure-coded
+// files that are missing are computed from the others. Reads that cannot be verified are refused: blocks
+// without checksums, encryption zones. Clusters that sign or encrypt data transfer as a whole are refused, because writes cannot be.
 //
 // A File is bound to its inode, even if another file gets its name. Once HDFS has removed
 // the blocks of a replaced file, reads return Conflict.
@@ -83,10 +84,9 @@
 // # WebHDFS
 //
 // WebHDFS, on the NameNode's web server, makes the calls that the library lacks: concat,
-// rename and commit without replacing, quotas, a listing from a given name on, block
-// locations, and a removal that reports whether the file existed. Without WebHDFS, parts
-// are copied into one file, a page of a listing costs as much as all pages before it, and the
-// other calls return Unsupported. New checks whether WebHDFS works and accepts the service. If
+// rename and commit without replacing, quotas, a listing from a given name on, and a removal
+// that reports whether the file existed. Without WebHDFS, parts are copied into one file, a
+// page of a listing costs as much as all pages before it, and the other calls return Unsupported. New checks whether WebHDFS works and accepts the service. If
 // WebHDFS fails or refuses the service later, the calls return Unavailable.
 //
 // # Calls
@@ -106,12 +106,12 @@
 //
 //	fs, cluster, owner, users, rights   the trees of a cluster's users, their shared state, missing rights
 //	options, url, conf, kerberos     configuration, Kerberos tickets
-//	call, session, pool, namenodes   a call of the library: its deadline, its client, the order of NameNodes
+//	call, session, pool              a call of the library: its deadline, its client
 //	web                              a call over WebHDFS
 //	errors                           errors of the library, WebHDFS and the network, as Kinds
-//	open, reader                     a File, and the readers that are kept between reads
-//	dataconn, packet, checksum,      a connection to a DataNode, which verifies reads
-//	readrequest, protobuf
+//	open, reader, blocks             a File, the readers that are kept between reads, and the blocks that are known
+//	dataconn, packet, checksum,      a connection of the library to a DataNode
+//	protobuf
 //	staged, stagedir, layout, part   an upload, its directory, its parts
 //	attempt, pipeline, datanodes,    one attempt to write a part, the DataNodes that it avoids, and the
 //	lastblock                        last block, which the library forgets too early

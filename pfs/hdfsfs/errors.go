@@ -11,6 +11,7 @@ import (
 	"syscall"
 
 	"github.com/paddlecloud/pfs/pfs"
+	"github.com/paddlecloud/pfs/pfs/hdfsfs/internal/rpc"
 )
 
 // exceptions maps the classes of exceptions of NameNodes and DataNodes to Kinds. A hint
@@ -76,7 +77,8 @@ func (e *noAnswer) Error() string { return e.what }
 // nameNodeSilent reports whether err means that a NameNode did not answer in time.
 func nameNodeSilent(err error) bool {
 	var late *noAnswer
-	return errors.As(err, &late) && late.nameNode
+	var lateCall *rpc.NoAnswer
+	return errors.As(err, &lateCall) || errors.As(err, &late) && late.nameNode
 }
 
 // kindOf classifies an error of the library, of WebHDFS and of the network.

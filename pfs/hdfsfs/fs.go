@@ -4,10 +4,13 @@ import (
 	"context"
 	"errors"
 	"io"
+	"net"
 	"net/http"
 	"strings"
 
 	"github.com/paddlecloud/pfs/pfs"
+	"github.com/paddlecloud/pfs/pfs/hdfsfs/internal/datanode"
+	"github.com/paddlecloud/pfs/pfs/hdfsfs/internal/rpc"
 	"github.com/paddlecloud/pfs/pfs/internal/rules"
 )
 
@@ -35,8 +38,7 @@ func New(ctx context.Context, opts Options) (*FS, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &cluster{opts: opts, nameNodes: newNameNodes(opts.NameNodes), webServers: newNameNodes(opts.WebHDFS), dataNodes: newDataNodes()}
-	c.http = newTransport(opts)
+	c := newCluster(opts)
 	if err := c.login(ctx); err != nil {
 		return nil, err
 	}
@@ -45,12 +47,27 @@ func New(ctx context.Context, opts Options) (*FS, error) {
 		// nn/host is nn to HDFS.
 		user, _, _ = strings.Cut(k.Credentials.UserName(), "/")
 	}
-	c.service = c.newFS(acting{user: user}, &pool{cluster: c, user: user})
+	c.service = c.newFS(acting{user: user}, c.newPool(user))
 	if err := c.service.try(ctx, op); err != nil {
 		c.service.Close()
 		return nil, err
 	}
 	return c.service, nil
+}
+
+func newCluster(opts Options) *cluster {
+	dialer := &net.Dialer{Timeout: opts.Timeout / 2}
+	return &cluster{
+		opts: opts, nameNodes: rpc.NewServers(opts.NameNodes), webServers: rpc.NewServers(opts.WebHDFS), http: newTransport(opts), dataNodes: newDataNodes(),
+		nodes: datanode.NewClient(datanode.Options{
+			Dial: func(ctx context.Context, address string) (net.Conn, error) {
+				return dialer.DialContext(ctx, "tcp", address)
+			},
+			Timeout:  opts.Timeout,
+			Hedge:    !opts.NoHedge,
+			Security: datanode.Security{Protections: opts.protections()},
+		}),
+	}
 }
 
 func (c *cluster) newFS(w acting, p *pool) *FS {
@@ -126,6 +143,7 @@ func (f *FS) Close() error {
 	c.service.pool.close()
 	c.others.close()
 	c.readers.close()
+	c.nodes.Close()
 	if k := c.kerberos(); k != nil {
 		k.Destroy()
 	}

@@ -182,26 +182,26 @@ const replicasWait = 10 * time.Second
 // awaitReplicas waits until the NameNode knows all replicas of the last block, if an append would write to it. A
 // DataNode that is left out would keep a shorter replica, which would still count: the library does not give the
 // others a new generation. Then a recovery of the block could choose that replica, and synced bytes would be lost.
-// It needs WebHDFS. Where it waits in vain, it does not for a minute.
+// Where it waits in vain, it does not for a minute.
 func (h *handle) awaitReplicas(ctx context.Context) {
 	st, f := h.file.Load().st, h.fs
 	f.mu.Lock()
 	failed := time.Now().Before(f.noLocate)
 	f.mu.Unlock()
-	if failed || !f.hasWeb() || st.Size%st.BlockSize == 0 {
+	if failed || st.Size%st.BlockSize == 0 {
 		return
 	}
 	within, cancel := context.WithTimeout(ctx, replicasWait)
 	defer cancel()
 	for pause := firstPause; ; pause = min(2*pause, 200*time.Millisecond) {
-		blocks, err := f.locate(within, h.path(), st.Size-1, 1)
-		if err == nil && len(blocks) > 0 && len(blocks[0].Hosts) >= st.Replication {
+		found, err := f.located(within, h.path(), st.Size-1, 1)
+		if err == nil && len(found.Blocks) > 0 && len(found.Blocks[0].Locations) >= st.Replication {
 			return
 		}
 		if err == nil {
 			err = wait(within, pause)
 		}
-		if is(err, pfs.Unavailable, pfs.Canceled) && ctx.Err() == nil { // too few DataNodes, or WebHDFS cannot be reached
+		if is(err, pfs.Unavailable, pfs.Canceled) && ctx.Err() == nil { // too few DataNodes
 			f.mu.Lock()
 			f.noLocate = time.Now().Add(remembered)
 			f.mu.Unlock()

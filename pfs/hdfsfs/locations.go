@@ -2,50 +2,31 @@ package hdfsfs
 
 import (
 	"context"
-	"net/http"
-	"net/url"
-	"strconv"
 
 	"github.com/paddlecloud/pfs/pfs"
 )
 
-// BlockLocations returns the locations of n bytes of the file name from off on. It needs WebHDFS.
+// BlockLocations returns the locations of n bytes of the file name from off on.
 func (f *FS) BlockLocations(ctx context.Context, name pfs.Path, off, n int64) ([]pfs.BlockLocation, error) {
 	const op = "hdfsfs.BlockLocations"
-	if err := f.check(ctx, op, name); err != nil {
-		return nil, err
-	}
-	if !f.hasWeb() {
-		return nil, fail(op, name, errWebOff)
-	}
-	st, err := f.status(ctx, name)
+	st, err := f.look(ctx, op, name)
 	switch {
 	case err != nil:
-		return nil, f.placeError(ctx, op, name, err)
+		return nil, err
 	case st.IsDir():
 		return nil, pfs.E(op, name, pfs.IsDir, nil)
 	}
-	all, err := f.locate(ctx, f.at(name), off, n)
-	return all, fail(op, name, err)
-}
-
-// locate returns the locations of n bytes of the file at a path in HDFS.
-func (f *FS) locate(ctx context.Context, at string, off, n int64) (all []pfs.BlockLocation, err error) {
-	var reply struct {
-		BlockLocations struct {
-			BlockLocation []struct {
-				Offset, Length int64
-				Hosts          []string
-			}
-		}
-	}
-	q := url.Values{"offset": {strconv.FormatInt(off, 10)}, "length": {strconv.FormatInt(n, 10)}}
-	err = f.web(ctx, webCall{method: http.MethodGet, op: "GETFILEBLOCKLOCATIONS", path: at, query: q, repeat: idempotent}, &reply)
+	found, err := f.located(ctx, f.at(name), off, n)
 	if err != nil {
-		return nil, err
+		return nil, fail(op, name, err)
 	}
-	for _, b := range reply.BlockLocations.BlockLocation {
-		all = append(all, pfs.BlockLocation{Offset: b.Offset, Length: b.Length, Hosts: b.Hosts})
+	var all []pfs.BlockLocation
+	for _, b := range found.Blocks {
+		l := pfs.BlockLocation{Offset: int64(b.GetOffset()), Length: int64(b.GetBlock().GetNumBytes())}
+		for _, node := range b.GetLocations() {
+			l.Hosts = append(l.Hosts, node.GetId().GetHostName())
+		}
+		all = append(all, l)
 	}
 	return all, nil
 }

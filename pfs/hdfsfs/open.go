@@ -2,6 +2,7 @@ package hdfsfs
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -9,6 +10,8 @@ import (
 	"sync"
 
 	"github.com/paddlecloud/pfs/pfs"
+	"github.com/paddlecloud/pfs/pfs/hdfsfs/internal/datanode"
+	"github.com/paddlecloud/pfs/pfs/hdfsfs/internal/hdfsproto"
 )
 
 // file is a File. It is bound to one inode, which stays readable after a Commit or Rename
@@ -22,7 +25,9 @@ type file struct {
 
 	mu     sync.Mutex
 	closed bool
-	reads  []*read // under way
+	reads  []*read                   // under way
+	blocks []*hdfsproto.LocatedBlock // that are known, by their offsets
+	policy *hdfsproto.ErasureCodingPolicy
 }
 
 var _ pfs.File = (*file)(nil)
@@ -104,8 +109,7 @@ func (h *file) ReadAt(ctx context.Context, p []byte, off int64) (n int, err erro
 	return n, nil
 }
 
-// readChunk reads one chunk. If a kept reader fails, it tries a new one: the blocks may have
-// moved.
+// readChunk reads one chunk.
 func (h *file) readChunk(ctx context.Context, op string, p []byte, off int64) (int, error) {
 	turn := h.enter(off, int64(len(p)))
 	r, ok := h.await(ctx, turn)
@@ -116,60 +120,35 @@ func (h *file) readChunk(ctx context.Context, op string, p []byte, off int64) (i
 	if r == nil {
 		r = h.fs.readers.take(h, off)
 	}
-	var before findings
-	if r != nil {
-		n, found, err := h.readWith(ctx, &r, p, off)
-		if err == nil || ctx.Err() != nil {
-			return n, fail(op, h.name, err)
-		}
-		before = found
+	if r == nil {
+		r = &reader{Reader: h.fs.nodes.NewReader(h), file: h}
 	}
-	r, err := h.newReader(ctx)
+	n, err := r.ReadAt(ctx, p, off)
 	if err != nil {
-		return 0, h.failed(ctx, op, before, off, err)
-	}
-	n, found, err := h.readWith(ctx, &r, p, off)
-	if err != nil {
-		// A DataNode that noticed its damage meanwhile is not named the second time.
-		found.damaged = append(found.damaged, before.damaged...)
-		return n, h.failed(ctx, op, found, off+int64(n), err)
+		r.Close()
+		r = nil
+		return n, h.failed(ctx, op, off+int64(n), err)
 	}
 	return n, nil
 }
 
-// readWith reads with *r. If that fails, it closes *r and sets it to nil.
-func (h *file) readWith(ctx context.Context, r **reader, p []byte, off int64) (int, findings, error) {
-	n, err := (*r).read(ctx, p, off)
-	found := (*r).s.findings()
-	h.report(found)
-	if err != nil {
-		(*r).close()
-		*r = nil
-	}
-	return n, found, err
-}
-
-// report logs damaged replicas.
-func (h *file) report(found findings) {
-	for _, d := range found.damaged {
-		h.fs.opts.Logger.Warn("a replica is damaged", "file", h.name, "block", fmt.Sprintf("blk_%d", int64(d.block)),
-			"offset", d.offset, "datanode", d.dataNode)
-	}
-}
-
-// failed returns the error of a read at off that no replica could serve.
-func (h *file) failed(ctx context.Context, op string, found findings, off int64, err error) error {
+// failed returns the error of a read at off.
+func (h *file) failed(ctx context.Context, op string, off int64, err error) error {
 	if is(err, pfs.Canceled) || ctx.Err() != nil {
 		return fail(op, h.name, err)
 	}
-	if len(found.damaged) > 0 {
-		return h.damaged(op, found, off)
+	var bad *datanode.ReplicasError
+	if !errors.As(err, &bad) && !is(err, pfs.NotExist) {
+		return fail(op, h.name, err)
+	}
+	if bad != nil && len(bad.Damaged) > 0 {
+		return h.damaged(op, bad, off)
 	}
 	if changed := h.changed(ctx, op); changed != nil {
 		return changed
 	}
-	if len(found.lost) > 0 {
-		return pfs.Errorf(op, h.name, pfs.Unavailable, "byte %d: no DataNode that has it can be read from (%s)", off, strings.Join(unique(found.lost), ", "))
+	if bad != nil && len(bad.Lost) > 0 {
+		return pfs.Errorf(op, h.name, pfs.Unavailable, "byte %d: no DataNode that has it can be read from (%s): %w", off, strings.Join(bad.Lost, ", "), bad.Last)
 	}
 	return fail(op, h.name, err)
 }
@@ -191,25 +170,16 @@ func (h *file) changed(ctx context.Context, op string) error {
 }
 
 // damaged returns the error of a block without a good replica.
-func (h *file) damaged(op string, found findings, off int64) error {
+func (h *file) damaged(op string, bad *datanode.ReplicasError, off int64) error {
 	var nodes []string
-	for _, d := range found.damaged {
-		nodes = append(nodes, d.dataNode)
-	}
-	d := found.damaged[0]
-	text := fmt.Sprintf("byte %d (block blk_%d): the replicas on %s do not match their checksums", off, int64(d.block), strings.Join(unique(nodes), ", "))
-	if len(found.lost) > 0 {
-		return pfs.Errorf(op, h.name, pfs.Unavailable, "%s, and %s cannot be read from", text, strings.Join(unique(found.lost), ", "))
-	}
-	return pfs.Errorf(op, h.name, pfs.Integrity, "%s and there is no other: remove the file and copy it again from an intact source", text)
-}
-
-func unique(names []string) []string {
-	var u []string
-	for _, n := range names {
-		if !slices.Contains(u, n) {
-			u = append(u, n)
+	for _, d := range bad.Damaged {
+		if !slices.Contains(nodes, d.Address) {
+			nodes = append(nodes, d.Address)
 		}
 	}
-	return u
+	text := fmt.Sprintf("byte %d (block blk_%d): the replicas on %s do not match their checksums", off, int64(bad.Damaged[0].Block), strings.Join(nodes, ", "))
+	if len(bad.Lost) > 0 {
+		return pfs.Errorf(op, h.name, pfs.Unavailable, "%s, and %s cannot be read from", text, strings.Join(bad.Lost, ", "))
+	}
+	return pfs.Errorf(op, h.name, pfs.Integrity, "%s and there is no other: remove the file and copy it again from an intact source", text)
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/paddlecloud/pfs/pfs"
+	"github.com/paddlecloud/pfs/pfs/hdfsfs/internal/sasl"
 )
 
 // Options select a cluster and how it is used.
@@ -47,6 +48,9 @@ type Options struct {
 	// DatanodeHostname makes DataNodes be reached by their names, not their
 	// addresses.
 	DatanodeHostname bool
+
+	// NoHedge keeps a read that is slow from being repeated on another replica.
+	NoHedge bool
 
 	// Logger receives messages for administrators, such as damaged replicas and unavailable
 	// services. If it is nil, nothing is logged.
@@ -104,4 +108,12 @@ func (o Options) checked() (Options, error) {
 			"dfs.data.transfer.protection is %q: what is read could not be verified; only \"authentication\" is supported", o.Kerberos.Protection)
 	}
 	return o, nil
+}
+
+// protections returns how connections to DataNodes are protected.
+func (o Options) protections() []sasl.QOP {
+	if o.Kerberos == nil || o.Kerberos.Protection == "" {
+		return nil
+	}
+	return []sasl.QOP{sasl.Auth}
 }

@@ -54,7 +54,7 @@ func (f *FS) Impersonate(owner pfs.Owner) (pfs.FileSystem, error) {
 			"this HDFS asks for Kerberos, and the service has no ticket of %s: its permissions cannot be kept here", owner.Name)
 	}
 	return c.others.get(acting{user: owner.Name}, func(w acting) *FS {
-		return c.newFS(w, &pool{cluster: c, user: w.user})
+		return c.newFS(w, c.newPool(w.user))
 	}), nil
 }
 

@@ -9,6 +9,7 @@ import (
 	"github.com/colinmarc/hdfs/v2"
 	"github.com/paddlecloud/pfs/internal/testbed"
 	"github.com/paddlecloud/pfs/pfs"
+	"github.com/paddlecloud/pfs/pfs/hdfsfs/internal/rpc"
 	"github.com/paddlecloud/pfs/pfs/pfstest"
 )
 
@@ -122,7 +123,7 @@ func TestWithOwnerWithoutRights(t *testing.T) {
 func TestOthers(t *testing.T) {
 	var o others
 	get := func(user string) *FS {
-		return o.get(acting{user: user}, func(w acting) *FS { return &FS{acting: w, pool: &pool{}} })
+		return o.get(acting{user: user}, func(w acting) *FS { return &FS{acting: w, pool: &pool{rpc: rpc.New(rpc.Options{})}} })
 	}
 	first := get("first")
 	for i := range 3 * maxOthers {

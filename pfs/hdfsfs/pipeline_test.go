@@ -8,6 +8,17 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
+// field appends a message or a number as a field.
+func field(p []byte, number protowire.Number, v any) []byte {
+	switch v := v.(type) {
+	case []byte:
+		return protowire.AppendBytes(protowire.AppendTag(p, number, protowire.BytesType), v)
+	case int:
+		return protowire.AppendVarint(protowire.AppendTag(p, number, protowire.VarintType), uint64(v))
+	}
+	panic("no field")
+}
+
 // dataNodeInfo is a DatanodeInfoProto.
 func dataNodeInfo(ip, host string, port int) []byte {
 	return field(field(nil, 1, field(field(field(nil, 1, []byte(ip)), 2, []byte(host)), 4, port)), 3, 7)

@@ -4,6 +4,10 @@ import (
 	"context"
 	"sync"
 	"time"
+
+	krb "github.com/jcmturner/gokrb5/v8/client"
+	"github.com/paddlecloud/pfs/pfs"
+	"github.com/paddlecloud/pfs/pfs/hdfsfs/internal/rpc"
 )
 
 const (
@@ -18,10 +22,27 @@ const (
 type pool struct {
 	cluster *cluster
 	user    string
+	rpc     *rpc.Client
 
 	mu     sync.Mutex
 	idle   []*session
 	closed bool
+}
+
+// newPool returns the pool of a user.
+func (c *cluster) newPool(user string) *pool {
+	o := rpc.Options{Servers: c.nameNodes, User: user, Timeout: c.opts.Timeout}
+	if k := c.opts.Kerberos; k != nil {
+		o.User = "" // the principal: another name would be impersonated
+		o.Service = k.Service
+		o.Kerberos = func(ctx context.Context) (*krb.Client, error) {
+			if err := c.affirm(ctx, "hdfsfs.dial", pfs.Unavailable); err != nil {
+				return nil, err
+			}
+			return c.kerberos(), nil
+		}
+	}
+	return &pool{cluster: c, user: user, rpc: rpc.New(o)}
 }
 
 // get returns a session for the exclusive use of the caller, which puts it back.
@@ -82,6 +103,7 @@ func (p *pool) expire(s *session) {
 
 // close closes the idle sessions. Sessions in use are closed when they are put back.
 func (p *pool) close() {
+	p.rpc.Close()
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.closed = true

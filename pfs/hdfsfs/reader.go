@@ -2,87 +2,25 @@ package hdfsfs
 
 import (
 	"context"
-	"io"
 	"slices"
 	"sync"
 	"time"
 
-	"github.com/colinmarc/hdfs/v2"
+	"github.com/paddlecloud/pfs/pfs/hdfsfs/internal/datanode"
 )
 
 const (
 	// maxReaders is the number of readers of all files that are kept open between reads.
-	// Each holds two connections.
 	maxReaders = 64
 	// maxOfFile is the number of them that one file keeps.
 	maxOfFile = 8
 )
 
-// reader reads one file sequentially in its own session.
+// reader reads one file.
 type reader struct {
+	*datanode.Reader
 	file  *file
-	s     *session
-	lib   *hdfs.FileReader
-	at    int64 // where the next byte comes from without a new connection
 	timer *time.Timer
-}
-
-// newReader opens the file by its inode, which a rename does not change.
-func (h *file) newReader(ctx context.Context) (*reader, error) {
-	s, err := h.fs.pool.get(ctx)
-	if err != nil {
-		return nil, err
-	}
-	r := &reader{file: h, s: s}
-	err = s.do(ctx, h.fs.opts.Timeout, func() (err error) {
-		r.lib, err = s.client.Open(inode(h.st.id))
-		return err
-	})
-	if err != nil {
-		h.fs.pool.put(s)
-		return nil, err
-	}
-	return r, nil
-}
-
-// read fills p from off on. The caller closes a reader that failed.
-func (r *reader) read(ctx context.Context, p []byte, off int64) (n int, err error) {
-	// Each of a few replicas may take its time before the next one is tried.
-	const replicas = 4
-	err = r.s.do(ctx, replicas*r.file.fs.opts.Timeout, func() error {
-		if err := r.seek(off); err != nil {
-			return err
-		}
-		n, err = io.ReadFull(r.lib, p)
-		return err
-	})
-	r.at = off + int64(n)
-	return n, unexpected(err)
-}
-
-// maxSkipped is the largest gap that is read and discarded instead of opening another
-// connection.
-const maxSkipped = 128 << 10
-
-// seek goes to off. The library's own Seek must not be used on an open connection: to
-// the same place it opens another one, and after a short way forward it forgets how
-// far it is in the block, and delivers bytes of another place when it changes to
-// another replica. From the start of the file it opens a new connection.
-func (r *reader) seek(off int64) error {
-	if gap := off - r.at; gap >= 0 && gap <= maxSkipped && r.at > 0 {
-		_, err := io.CopyN(io.Discard, r.lib, gap)
-		return err
-	}
-	if _, err := r.lib.Seek(0, io.SeekStart); err != nil {
-		return err
-	}
-	_, err := r.lib.Seek(off, io.SeekStart)
-	return err
-}
-
-func (r *reader) close() {
-	r.lib.Close()
-	r.file.fs.pool.put(r.s)
 }
 
 // maxFollowing is the number of reads that wait for the one before them. More of them begin another row, so that
@@ -157,7 +95,7 @@ func (rs *readers) take(h *file, off int64) *reader {
 	defer rs.mu.Unlock()
 	best := -1
 	for i, r := range rs.all {
-		if r.file == h && (best < 0 || r.at == off) {
+		if r.file == h && (best < 0 || r.End() == off) {
 			best = i
 		}
 	}
@@ -182,7 +120,7 @@ func (rs *readers) put(r *reader) {
 	closed := r.file.closed
 	r.file.mu.Unlock()
 	if closed || rs.closed {
-		r.close()
+		r.Close()
 		return
 	}
 	r.timer = time.AfterFunc(idleTime, func() { rs.expire(r) })
@@ -203,9 +141,9 @@ func (rs *readers) trim(h *file) {
 	}
 	switch {
 	case count > maxOfFile:
-		rs.remove(first).close()
+		rs.remove(first).Close()
 	case len(rs.all) > maxReaders:
-		rs.remove(0).close()
+		rs.remove(0).Close()
 	}
 }
 
@@ -230,7 +168,7 @@ func (rs *readers) closeIf(which func(*reader) bool) {
 	defer rs.mu.Unlock()
 	for i := len(rs.all) - 1; i >= 0; i-- {
 		if which(rs.all[i]) {
-			rs.remove(i).close()
+			rs.remove(i).Close()
 		}
 	}
 }

@@ -1,12 +1,15 @@
 package hdfsfs
 
 import (
+	"encoding/binary"
+	"hash/crc32"
 	"slices"
 	"testing"
 	"time"
 
 	"github.com/paddlecloud/pfs/internal/testbed"
 	"github.com/paddlecloud/pfs/pfs/pfstest"
+	"google.golang.org/protobuf/encoding/protowire"
 )
 
 // TestSentSums knows from the packets alone what was sent.
@@ -62,4 +65,16 @@ func TestSentSumsDiffer(t *testing.T) {
 			t.Errorf("%s: it is still collected", c.name)
 		}
 	}
+}
+
+// packetOf is a packet with data and its checksums.
+func packetOf(data []byte, chunk int) []byte {
+	var sums []byte
+	for at := 0; at < len(data); at += chunk {
+		sums = binary.BigEndian.AppendUint32(sums, crc32.Checksum(data[at:min(at+chunk, len(data))], castagnoli))
+	}
+	head := protowire.AppendFixed32(protowire.AppendTag(nil, 4, protowire.Fixed32Type), uint32(len(data)))
+	p := binary.BigEndian.AppendUint32(nil, uint32(4+len(sums)+len(data)))
+	p = binary.BigEndian.AppendUint16(p, uint16(len(head)))
+	return append(append(append(p, head...), sums...), data...)
 }

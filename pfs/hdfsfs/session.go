@@ -32,25 +32,11 @@ type session struct {
 	sent  bool              // a request was sent since the last call began
 	asks  bool              // the NameNode has a request that it has not answered
 	edit  *edit             // of the call's request, if it has one
-	found findings
-	sums  *sentSums  // of the file that is being written, if they are wanted
-	built *pipelines // of the file that is being written
-	broke error      // why what was written to it is lost
+	sums  *sentSums         // of the file that is being written, if they are wanted
+	built *pipelines        // of the file that is being written
+	broke error             // why what was written to it is lost
 
 	idle *time.Timer // while it is in the pool
-}
-
-// findings are what a read learned about replicas.
-type findings struct {
-	damaged []replica
-	lost    []string // DataNodes that could not be read from
-}
-
-// replica is a damaged place: in a block, on a DataNode.
-type replica struct {
-	block    uint64
-	offset   int64 // in the block
-	dataNode string
 }
 
 // dial opens a session of the user.
@@ -59,7 +45,7 @@ func (c *cluster) dial(ctx context.Context, user string) (*session, error) {
 	s.life, s.end = context.WithCancel(context.Background())
 	options := hdfs.ClientOptions{
 		User:                user,
-		Addresses:           c.nameNodes.order(),
+		Addresses:           c.nameNodes.Order(),
 		UseDatanodeHostname: c.opts.DatanodeHostname,
 		NamenodeDialFunc:    s.dialNameNode,
 		DatanodeDialFunc:    s.dialDataNode,
@@ -83,7 +69,7 @@ func (c *cluster) dial(ctx context.Context, user string) (*session, error) {
 // when limit has passed, by losing its connections.
 func (s *session) do(ctx context.Context, limit time.Duration, call func() error) error {
 	s.mu.Lock()
-	s.sent, s.found = false, findings{}
+	s.sent = false
 	s.mu.Unlock()
 	over := false // guarded by s.mu; then the session may be somebody else's
 	timer := time.AfterFunc(limit, func() {
@@ -163,7 +149,7 @@ func (s *session) close() {
 func (s *session) usable() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.cause == nil && !s.stale && !s.cluster.nameNodes.failedSince(s.to, s.since)
+	return s.cause == nil && !s.stale && !s.cluster.nameNodes.FailedSince(s.to, s.since)
 }
 
 // wasSent reports whether the last call sent anything: if so, and it failed, it
@@ -226,13 +212,6 @@ func (s *session) noteUnreachable(address string, err error) {
 	}
 }
 
-// findings returns what the last call learned about replicas.
-func (s *session) findings() findings {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.found
-}
-
 // keep notes an open connection. One that comes too late is closed.
 func (s *session) keep(c net.Conn, data bool) error {
 	s.mu.Lock()
@@ -258,7 +237,7 @@ func (s *session) dialNameNode(_ context.Context, network, address string) (net.
 	s.mu.Unlock()
 	conn, err := s.dialer().DialContext(s.life, network, address)
 	if err != nil && s.life.Err() == nil {
-		s.cluster.nameNodes.noteFailed(address)
+		s.cluster.nameNodes.NoteFailed(address)
 	}
 	if err != nil {
 		return nil, err
@@ -330,7 +309,7 @@ func (c *nameConn) failed(err error) {
 	c.s.mu.Unlock()
 	var late *noAnswer
 	if cause == nil || errors.As(cause, &late) { // and not because the caller gave up
-		c.s.cluster.nameNodes.noteFailed(c.address)
+		c.s.cluster.nameNodes.NoteFailed(c.address)
 	}
 }
 

@@ -8,12 +8,13 @@ import (
 	"time"
 
 	"github.com/paddlecloud/pfs/pfs"
+	"github.com/paddlecloud/pfs/pfs/hdfsfs/internal/rpc"
 	"github.com/paddlecloud/pfs/pfs/pfstest"
 )
 
 // newTestSession is a session without a client.
 func newTestSession() *session {
-	s := &session{cluster: &cluster{nameNodes: newNameNodes([]string{"nn"})}, conns: map[net.Conn]bool{}}
+	s := &session{cluster: &cluster{nameNodes: rpc.NewServers([]string{"nn"})}, conns: map[net.Conn]bool{}}
 	s.life, s.end = context.WithCancel(context.Background())
 	return s
 }
@@ -57,7 +58,7 @@ func TestCloseBlamesNobody(t *testing.T) {
 	if _, err := c.Write([]byte("x")); err == nil {
 		t.Error("something is sent over a session that is closed")
 	}
-	if s.cluster.nameNodes.failedSince("nn", began.Add(-time.Second)) {
+	if s.cluster.nameNodes.FailedSince("nn", began.Add(-time.Second)) {
 		t.Error("the NameNode is taken for one that failed")
 	}
 }

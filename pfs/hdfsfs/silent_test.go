@@ -23,8 +23,8 @@ func silentNameNode(t *testing.T, timeout time.Duration) *FS {
 		BlockSize: small, Replication: 3, Logger: slog.New(slog.DiscardHandler),
 	}.checked()
 	must(t, err)
-	c := &cluster{opts: o, nameNodes: newNameNodes(o.NameNodes), webServers: newNameNodes(nil), dataNodes: newDataNodes()}
-	c.service = c.newFS(acting{user: "u"}, &pool{cluster: c, user: "u"})
+	c := newCluster(o)
+	c.service = c.newFS(acting{user: "u"}, c.newPool("u"))
 	c.service.stage.made = true
 	t.Cleanup(func() { c.service.Close() })
 	return c.service

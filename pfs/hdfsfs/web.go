@@ -56,7 +56,7 @@ func (c *cluster) noteWebOff(reason string) {
 		if c.opts.WebHDFSNamed {
 			level = slog.LevelError
 		}
-		c.opts.Logger.Log(context.Background(), level, "WebHDFS is off: large files are written more slowly, and quotas, exclusive names and block locations are not available",
+		c.opts.Logger.Log(context.Background(), level, "WebHDFS is off: large files are written more slowly, and quotas and exclusive names are not available",
 			"reason", reason)
 	}
 }
@@ -68,10 +68,10 @@ func (f *FS) web(ctx context.Context, call webCall, reply any) error {
 		return errWebOff
 	}
 	var err error
-	for _, base := range f.webServers.order() {
+	for _, base := range f.webServers.Order() {
 		err = f.webAt(ctx, base, call, reply)
 		if is(err, pfs.Unavailable) && ctx.Err() == nil {
-			f.webServers.noteFailed(base)
+			f.webServers.NoteFailed(base)
 		}
 		if !triesNext(err, call.repeat) {
 			return err

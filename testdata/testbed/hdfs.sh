@@ -15,7 +15,7 @@
 #   hdfs.sh failover NN             (ha) make nn1 or nn2 the active one
 #   hdfs.sh kinit WHO               (secure) the user of the next verbs: nn (the superuser), pfs, alice, bob
 #   hdfs.sh webhdfs METHOD PATH QUERY   (secure) one operation over WebHDFS
-#   hdfs.sh fs|admin|distcp ARGS... Hadoop's own tools: hdfs dfs, hdfs dfsadmin, hadoop distcp
+#   hdfs.sh fs|admin|ec|distcp ARGS...  Hadoop's own tools: hdfs dfs, hdfs dfsadmin, hdfs ec, hadoop distcp
 #
 # HDFS_MODE: simple (default), ha (two NameNodes, switched by hand, and DataNodes that report new blocks late),
 # secure (Kerberos, block tokens, HTTPS).
@@ -69,10 +69,11 @@ pid() {
 }
 
 launch() {
-  local n=$1
+  local n=$1 own=()
   rm -f "$D/run/$n.fenced"
+  [ "$MODE" != secure ] || own=(-D "dfs.namenode.rpc-address.auxiliary-ports=$(port nn-integrity),$(port nn-privacy)")
   case $n in
-  nn) daemon "$n" "${JAVA[@]}" -Xmx512m -cp "$D/conf:$LIB/*" org.apache.hadoop.hdfs.server.namenode.NameNode ;;
+  nn) daemon "$n" "${JAVA[@]}" -Xmx512m -cp "$D/conf:$LIB/*" org.apache.hadoop.hdfs.server.namenode.NameNode "${own[@]}" ;;
   nn[12]) daemon "$n" "${JAVA[@]}" -Xmx512m -cp "$D/conf:$LIB/*" org.apache.hadoop.hdfs.server.namenode.NameNode \
     -D "dfs.ha.namenode.id=$n" -D "dfs.namenode.name.dir=$D/data/$n" ;;
   dn[0-9]*) daemon "$n" "${JAVA[@]}" -Xmx256m -cp "$D/conf:$LIB/*" org.apache.hadoop.hdfs.server.datanode.DataNode \
@@ -197,7 +198,8 @@ addresses() {
   echo "NAMENODES=$rpc"
   echo "WEBHDFS=$web"
   echo "HADOOP_CONF_DIR=$D/conf"
-  [ "$MODE" != secure ] || { echo "KRB5_CONFIG=$KRB5_CONFIG"; echo "CA=$D/krb/ca.pem"; echo "KEYTABS=$D/krb"; }
+  [ "$MODE" != secure ] || { echo "KRB5_CONFIG=$KRB5_CONFIG"; echo "CA=$D/krb/ca.pem"; echo "KEYTABS=$D/krb"
+    echo "INTEGRITY=$HOST:$(port nn-integrity)"; echo "PRIVACY=$HOST:$(port nn-privacy)"; }
 }
 
 up() {
@@ -311,5 +313,6 @@ kinit) p=$1; case $p in nn|dn) p=$p/localhost ;; esac; kinit -kt "$D/krb/$1.keyt
 fs) tool 512m org.apache.hadoop.fs.FsShell "$@" ;;
 distcp) tool 512m org.apache.hadoop.tools.DistCp "$@" ;;
 admin) tool 256m org.apache.hadoop.hdfs.tools.DFSAdmin "$@" ;;
+ec) tool 256m org.apache.hadoop.hdfs.tools.ECAdmin "$@" ;;
 *) usage ;;
 esac

@@ -23,7 +23,7 @@ var hdfsOptions = []string{
 	"principal", "keytab", "krb5-conf", "namenode-principal", "data-transfer-protection",
 	"webhdfs",    // URLs separated by commas, or "off"
 	"webhdfs-ca", // PEM file for https
-	"block-size", "part-size", "replication", "timeout", "datanode-hostname",
+	"block-size", "part-size", "replication", "timeout", "datanode-hostname", "hedged-reads",
 }
 
 // webOff is the value of the option webhdfs that disables WebHDFS.
@@ -41,6 +41,7 @@ func prepareHDFS(r *request) (opener, error) {
 	o.BlockSize, o.PartSize, o.Replication = r.size("block-size"), r.size("part-size"), r.number("replication")
 	o.Timeout = r.duration("timeout")
 	o.DatanodeHostname = r.boolean("datanode-hostname", o.DatanodeHostname)
+	o.NoHedge = !r.boolean("hedged-reads", true)
 	r.web(&o)
 	r.identity(&o)
 	return func(ctx context.Context, by Caller) (Store, error) {

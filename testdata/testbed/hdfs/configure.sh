@@ -43,6 +43,12 @@ core_site() {
   prop hadoop.security.authentication kerberos
   prop hadoop.security.authorization true
   prop hadoop.rpc.protection authentication
+  # Two more ports of the NameNode protect RPC. Only the NameNode knows them as its own: others would use
+  # them instead of the first one.
+  prop hadoop.security.saslproperties.resolver.class org.apache.hadoop.security.IngressPortBasedResolver
+  prop ingress.port.sasl.configured.ports "$(port nn-integrity),$(port nn-privacy)"
+  prop "ingress.port.sasl.prop.$(port nn-integrity)" integrity
+  prop "ingress.port.sasl.prop.$(port nn-privacy)" privacy
   prop hadoop.http.filter.initializers org.apache.hadoop.hdfs.web.AuthFilterInitializer
   prop hadoop.http.authentication.type kerberos
   prop hadoop.http.authentication.kerberos.principal HTTP/localhost@PFS.TEST

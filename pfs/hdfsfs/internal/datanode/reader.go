@@ -1,0 +1,263 @@
+package datanode
+
+import (
+	"context"
+	"errors"
+	"io"
+	"maps"
+	"net"
+	"slices"
+	"strconv"
+	"sync/atomic"
+
+	"github.com/paddlecloud/pfs/pfs/hdfsfs/internal/hdfsproto"
+)
+
+// File tells a Reader where the blocks of a file are. Its methods may be called concurrently.
+type File interface {
+	// Block returns the block that contains the byte at off. fresh asks the NameNode even if the block is known.
+	Block(ctx context.Context, off int64, fresh bool) (*hdfsproto.LocatedBlock, error)
+
+	// Policy returns the policy of an erasure-coded file, nil for others, once Block was called.
+	Policy() *hdfsproto.ErasureCodingPolicy
+
+	// Address returns the address of a DataNode.
+	Address(node *hdfsproto.DatanodeID) string
+
+	// Damaged is called for each damage that is found, with the block and the location of this replica alone.
+	Damaged(d Damage, block *hdfsproto.LocatedBlock)
+}
+
+// Damage is a place where a replica does not match its checksums.
+type Damage struct {
+	Block   uint64
+	Offset  int64 // in the block
+	Address string
+}
+
+// ReplicasError is the error of a read that no replica could serve.
+type ReplicasError struct {
+	Damaged []Damage
+	Lost    []string // addresses of DataNodes that could not be read from
+	Last    error    // nil if no DataNode has the block
+}
+
+func (e *ReplicasError) Error() string {
+	if e.Last == nil {
+		return "no DataNode has the block"
+	}
+	return "no DataNode that has the block can be read from: " + e.Last.Error()
+}
+
+func (e *ReplicasError) Unwrap() error { return e.Last }
+
+// Address returns the address of a DataNode for data transfer, by its name or by its IP address.
+func Address(node *hdfsproto.DatanodeID, byName bool) string {
+	host := node.GetIpAddr()
+	if byName {
+		host = node.GetHostName()
+	}
+	return net.JoinHostPort(host, strconv.Itoa(int(node.GetTransferPort())))
+}
+
+// Reader reads a file. One goroutine at a time uses it. Reads one after the other share a Stream.
+type Reader struct {
+	client *Client
+	file   File
+
+	stream *Stream
+	group  *group // instead of stream, of an erasure-coded file
+	end    int64  // of the last read
+	read   bool   // there was one
+
+	damaged []Damage
+	node    atomic.Pointer[string] // the address of the DataNode that is read from
+	avoid   string                 // a DataNode that is not asked
+}
+
+// NewReader returns a Reader of the file.
+func (c *Client) NewReader(f File) *Reader { return &Reader{client: c, file: f} }
+
+// End returns where the last read ended. A read from there on needs no new request to a DataNode.
+func (r *Reader) End() int64 { return r.end }
+
+// Close ends the Streams.
+func (r *Reader) Close() {
+	if r.group != nil {
+		r.group.close()
+		r.group = nil
+	}
+	if r.stream != nil {
+		r.stream.Close()
+		r.stream = nil
+	}
+}
+
+// maxSkipped is the largest gap in bytes that is read and discarded instead of sending a request.
+const maxSkipped = 128 << 10
+
+// ReadAt fills p with verified bytes of the file from off on. The file must have them. An error of replicas is a
+// *ReplicasError.
+func (r *Reader) ReadAt(ctx context.Context, p []byte, off int64) (int, error) {
+	if !r.client.opts.Hedge {
+		return r.readAt(ctx, p, off)
+	}
+	return r.readHedged(ctx, p, off)
+}
+
+func (r *Reader) readAt(ctx context.Context, p []byte, off int64) (n int, err error) {
+	if _, err := r.file.Block(ctx, off, false); err != nil {
+		return 0, err
+	}
+	if policy := r.file.Policy(); policy != nil {
+		return r.readStriped(ctx, policy, p, off)
+	}
+	follows := r.read && off == r.end
+	if gap := off - r.end; r.stream != nil && gap > 0 && gap <= maxSkipped {
+		follows = r.skip(ctx, gap)
+	}
+	if r.stream != nil && !follows {
+		r.Close()
+	}
+	defer func() { r.read, r.end = true, off+int64(n) }()
+	lost := map[string]error{} // of this read, by address
+	for fresh := false; n < len(p); {
+		if r.stream == nil {
+			again, err := r.open(ctx, off+int64(n), int64(len(p)-n), follows, fresh, lost)
+			if again && !fresh {
+				fresh = true // the replicas may have moved, or the token has expired
+				clear(lost)
+				continue
+			}
+			if err != nil {
+				return n, err
+			}
+		}
+		k, err := r.stream.Read(ctx, p[n:])
+		n += k
+		switch {
+		case err == io.EOF:
+			r.stream = nil
+		case err != nil:
+			if ctx.Err() != nil {
+				r.Close()
+				return n, context.Cause(ctx)
+			}
+			r.failed(ctx, off+int64(n), err, lost)
+		default:
+			continue
+		}
+	}
+	return n, nil
+}
+
+// skip reads and discards n bytes, if the Stream has them.
+func (r *Reader) skip(ctx context.Context, n int64) bool {
+	_, err := r.stream.Read(ctx, make([]byte, n))
+	if err != nil {
+		r.Close()
+	}
+	return err == nil
+}
+
+// failed notes that the Stream failed.
+func (r *Reader) failed(ctx context.Context, off int64, err error, lost map[string]error) {
+	address := r.stream.replica.Address
+	r.Close()
+	var damaged *DamagedError
+	if !errors.As(err, &damaged) {
+		r.client.suspect(address)
+		lost[address] = err
+		return
+	}
+	block, locateErr := r.file.Block(ctx, off, false)
+	if locateErr != nil {
+		lost[address] = err
+		return
+	}
+	d := Damage{Block: block.GetBlock().GetBlockId(), Offset: damaged.Offset, Address: address}
+	r.damaged = append(r.damaged, d)
+	for i, node := range block.GetLocations() {
+		if r.file.Address(node.GetId()) == address {
+			r.file.Damaged(d, onlyLocation(block, i))
+		}
+	}
+}
+
+// onlyLocation returns the block with one of its locations.
+func onlyLocation(b *hdfsproto.LocatedBlock, i int) *hdfsproto.LocatedBlock {
+	one := &hdfsproto.LocatedBlock{Block: b.Block, Offset: b.Offset, Corrupt: b.Corrupt, Token: b.Token, Locations: b.Locations[i : i+1]}
+	if i < len(b.StorageIds) && i < len(b.StorageTypes) {
+		one.StorageIds, one.StorageTypes = b.StorageIds[i:i+1], b.StorageTypes[i:i+1]
+	}
+	return one
+}
+
+// open begins a Stream at off, with the first replica that grants it. again is true if the locations may be out of date.
+func (r *Reader) open(ctx context.Context, off, n int64, follows, fresh bool, lost map[string]error) (again bool, err error) {
+	block, err := r.file.Block(ctx, off, fresh)
+	if err != nil {
+		return false, err
+	}
+	start := int64(block.GetOffset())
+	left := start + int64(block.GetBlock().GetNumBytes()) - off
+	if left <= 0 {
+		return true, io.ErrUnexpectedEOF
+	}
+	if !follows {
+		left = min(left, n)
+	}
+	var last error
+	for _, address := range r.order(block) {
+		if lost[address] != nil || r.isDamaged(block, address) {
+			continue
+		}
+		r.node.Store(&address)
+		r.stream, err = r.client.Open(ctx, Replica{address, block.Block, block.Token}, off-start, left)
+		if err == nil {
+			return false, nil
+		}
+		if ctx.Err() != nil {
+			return false, context.Cause(ctx)
+		}
+		last, lost[address] = err, err
+		var refused *RefusedError
+		if !errors.As(err, &refused) {
+			r.client.suspect(address)
+		}
+	}
+	return true, r.none(lost, last)
+}
+
+// none returns the error of a read that all replicas failed to serve.
+func (r *Reader) none(lost map[string]error, last error) error {
+	e := &ReplicasError{Damaged: r.damaged, Lost: slices.Sorted(maps.Keys(lost)), Last: last}
+	for _, err := range lost {
+		e.Last = err
+	}
+	return e
+}
+
+// order returns the addresses of the DataNodes that have the block: the nearest first, those that failed lately last.
+func (r *Reader) order(block *hdfsproto.LocatedBlock) []string {
+	var good, bad []string
+	for _, node := range block.GetLocations() {
+		switch a := r.file.Address(node.GetId()); {
+		case a == r.avoid:
+		case r.client.suspected(a):
+			bad = append(bad, a)
+		default:
+			good = append(good, a)
+		}
+	}
+	return append(good, bad...)
+}
+
+func (r *Reader) isDamaged(block *hdfsproto.LocatedBlock, address string) bool {
+	for _, d := range r.damaged {
+		if d.Block == block.GetBlock().GetBlockId() && d.Address == address {
+			return true
+		}
+	}
+	return false
+}

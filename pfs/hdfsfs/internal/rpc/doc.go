@@ -1,0 +1,35 @@
+// Package rpc makes calls of ClientProtocol, which NameNodes serve, through Hadoop RPC (version 9).
+//
+// # Connections
+//
+// A Client makes the calls of one user. Its calls share one connection to each NameNode: one goroutine
+// sends them in the order in which they come, several at once if they wait, and one receives the responses
+// and hands each to its caller. A call that is given up leaves the connection as it is, and its late response is
+// ignored. A connection without calls ends after 20 seconds. One that gave no answer to any call while
+// one timed out takes no new calls.
+//
+// At most one attempt to connect to a NameNode runs at a time, and all callers wait for it. A handshake
+// asks the NameNode how to authenticate. With Kerberos, both sides prove themselves, and of
+// the protections that the NameNode allows the strongest is used (hadoop.rpc.protection).
+//
+// # Repeated calls
+//
+// A call goes to the NameNodes in the order of Servers until one carries it out. It goes on to the next
+// one after a StandbyException, a connection that cannot be made, a lost connection and a missing answer,
+// and after the last one it begins again three times. A repeated call has the same IDs as before. So the NameNodes, which
+// keep the results of calls that must not be carried out twice (create, append, rename, concat, delete, ...) for ten
+// minutes, return the first result. Requests carry no state ID, so observers refuse to answer reads.
+//
+// # Bounds
+//
+// A response has at most 64 MiB, and takes memory only as it arrives. 64 calls wait in a queue to be sent;
+// more callers wait for a place in it.
+//
+// # Files
+//
+//	client, servers   a call and its repetitions; the order of NameNodes
+//	link, handshake   making a connection, authentication
+//	conn              the calls of a connection
+//	stream, frame     protected and plain messages
+//	errors            exceptions, missing answers, refused tickets
+package rpc

@@ -1,0 +1,92 @@
+package rpc
+
+import (
+	"fmt"
+	"net"
+	"strings"
+	"time"
+
+	"github.com/paddlecloud/pfs/pfs"
+)
+
+// RemoteError is an exception of a NameNode. The NameNode has not carried the call out.
+type RemoteError struct {
+	method, class, text string
+}
+
+func (e *RemoteError) Error() string {
+	text, _, _ := strings.Cut(e.text, "\n")
+	return e.class + ": " + text
+}
+
+// Method returns the name of the call.
+func (e *RemoteError) Method() string { return e.method }
+
+// Exception returns the class of the exception.
+func (e *RemoteError) Exception() string { return e.class }
+
+// Message returns its text, which may be followed by a trace.
+func (e *RemoteError) Message() string { return e.text }
+
+// The exceptions of a NameNode that carries out nothing now.
+const (
+	standbyException   = "org.apache.hadoop.ipc.StandbyException"
+	observerException  = "org.apache.hadoop.ipc.ObserverRetryOnActiveException"
+	retriableException = "org.apache.hadoop.ipc.RetriableException"
+)
+
+// asksToRepeat reports whether the call may succeed on another NameNode or a moment later.
+func (e *RemoteError) asksToRepeat() bool {
+	switch e.class {
+	case standbyException, observerException, retriableException:
+		return true
+	}
+	return false
+}
+
+// NoAnswer is the error of a call that a NameNode did not answer in time. It may have carried the call out.
+type NoAnswer struct {
+	Server string
+	Limit  time.Duration
+
+	alive bool // it answered other calls in the meantime
+}
+
+func (e *NoAnswer) Error() string {
+	return fmt.Sprintf("the NameNode %s gave no answer within %v", e.Server, e.Limit)
+}
+
+// connError is the error of a connection.
+type connError struct {
+	server string
+	err    error
+}
+
+func (e *connError) Error() string {
+	if _, ok := e.err.(*net.OpError); ok { // it has the address
+		return "NameNode: " + e.err.Error()
+	}
+	return "NameNode " + e.server + ": " + e.err.Error()
+}
+
+func (e *connError) Unwrap() error { return e.err }
+
+// noTicket returns the error of a NameNode that requires a ticket when there is none.
+func noTicket() error {
+	return pfs.Errorf("rpc.Call", "", pfs.Unauthenticated, "the NameNode accepts no calls without a ticket: a cluster with Kerberos needs a principal and a keytab")
+}
+
+// refused returns the error of a NameNode that rejects a ticket. Its answer does not name the cause.
+func refused(principal string, err error) error {
+	return pfs.Errorf("rpc.Call", "", pfs.Unavailable, "%w: it accepts the ticket of %s only if the clocks of the NameNode, the KDC and this machine "+
+		"are less than five minutes apart, and its key is the one that the KDC has", err, principal)
+}
+
+// TicketError is the error of Kerberos when it issues no ticket for a NameNode.
+type TicketError struct{ Err error }
+
+func (e *TicketError) Error() string {
+	return "Kerberos issues no ticket for the NameNode: " + e.Err.Error()
+}
+
+func (e *TicketError) Unwrap() error { return e.Err }

@@ -1,0 +1,147 @@
+package rpc
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"net"
+	"strings"
+
+	krb "github.com/jcmturner/gokrb5/v8/client"
+	"github.com/paddlecloud/pfs/pfs/hdfsfs/internal/hdfsproto"
+	"github.com/paddlecloud/pfs/pfs/hdfsfs/internal/sasl"
+	"google.golang.org/protobuf/proto"
+)
+
+// preamble begins a connection: version 9, no service class, and authentication by SASL. NameNodes that
+// trust user names answer its first message by saying so.
+const preamble = "hrpc\x09\x00\xdf"
+
+// protocol is the one of the calls.
+const protocol = "org.apache.hadoop.hdfs.protocol.ClientProtocol"
+
+// maxSteps bounds the messages of a handshake.
+const maxSteps = 10
+
+// handshake authenticates a new connection. Without Kerberos, tickets is nil.
+func (c *Client) handshake(conn net.Conn, server string, tickets *krb.Client) (*stream, error) {
+	s := &stream{Conn: conn, in: bufio.NewReaderSize(conn, 32<<10), client: c.id[:]}
+	first, err := appendSASL([]byte(preamble), c.id[:], &hdfsproto.Sasl{State: hdfsproto.Sasl_NEGOTIATE.Enum()})
+	if err != nil {
+		return nil, err
+	}
+	offer, err := s.ask(first)
+	if err != nil {
+		return nil, err
+	}
+	if tickets == nil {
+		err = s.acceptUser(offer)
+	} else {
+		err = s.prove(offer, func() (sasl.Mechanism, error) { return c.mechanism(server, tickets) })
+	}
+	if err != nil {
+		return nil, err
+	}
+	context := &hdfsproto.ConnectionContext{Protocol: proto.String(protocol)}
+	if c.opts.User != "" {
+		context.User = &hdfsproto.UserInformation{EffectiveUser: proto.String(c.opts.User)}
+	}
+	frame, err := appendFrame(nil, nil, requestHeader(c.id[:], contextID, -1), context)
+	if err != nil {
+		return nil, err
+	}
+	_, err = s.Write(frame)
+	return s, err
+}
+
+// ask sends a message and returns the answer.
+func (s *stream) ask(message []byte) (*hdfsproto.Sasl, error) {
+	if _, err := s.Conn.Write(message); err != nil {
+		return nil, err
+	}
+	frame, err := readFrame(s.in)
+	if err != nil {
+		return nil, broken(err)
+	}
+	return parseSASL(frame)
+}
+
+// acceptUser ends the handshake with a NameNode that trusts user names.
+func (s *stream) acceptUser(offer *hdfsproto.Sasl) error {
+	if offer.GetState() == hdfsproto.Sasl_SUCCESS {
+		return nil
+	}
+	for _, auth := range offer.GetAuths() {
+		if auth.GetMethod() != "SIMPLE" {
+			continue
+		}
+		message, err := appendSASL(nil, s.client, &hdfsproto.Sasl{State: hdfsproto.Sasl_INITIATE.Enum(), Auths: []*hdfsproto.Sasl_Auth{auth}})
+		if err == nil {
+			_, err = s.Conn.Write(message) // it is not answered
+		}
+		return err
+	}
+	return noTicket()
+}
+
+// prove proves to the NameNode who the client is, and lets it prove itself.
+func (s *stream) prove(offer *hdfsproto.Sasl, begin func() (sasl.Mechanism, error)) error {
+	var chosen *hdfsproto.Sasl_Auth
+	for _, auth := range offer.GetAuths() {
+		if auth.GetMethod() == "KERBEROS" && auth.GetMechanism() == "GSSAPI" {
+			chosen = auth
+		}
+	}
+	if chosen == nil {
+		return errors.New("it does not offer Kerberos, and a NameNode that cannot prove itself is not trusted")
+	}
+	m, err := begin()
+	if err != nil {
+		return err
+	}
+	token, err := m.Start(nil)
+	if err != nil {
+		return err
+	}
+	out := &hdfsproto.Sasl{State: hdfsproto.Sasl_INITIATE.Enum(), Token: token, Auths: []*hdfsproto.Sasl_Auth{chosen}}
+	for range maxSteps {
+		message, err := appendSASL(nil, s.client, out)
+		if err != nil {
+			return err
+		}
+		in, err := s.ask(message)
+		if err != nil {
+			return err
+		}
+		switch in.GetState() {
+		case hdfsproto.Sasl_CHALLENGE:
+			if token, err = m.Next(in.GetToken()); err != nil {
+				return err
+			}
+			out = &hdfsproto.Sasl{State: hdfsproto.Sasl_RESPONSE.Enum(), Token: token}
+		case hdfsproto.Sasl_SUCCESS:
+			if !m.Done() {
+				return errors.New("it ended the handshake before it proved itself")
+			}
+			s.layer, err = m.Layer()
+			return err
+		default:
+			return fmt.Errorf("the state %v came in the middle of the handshake", in.GetState())
+		}
+	}
+	return fmt.Errorf("the handshake has more than %d messages", maxSteps)
+}
+
+// mechanism returns that of a handshake with Kerberos. Of the protections that the NameNode allows, the
+// strongest is used.
+func (c *Client) mechanism(server string, tickets *krb.Client) (sasl.Mechanism, error) {
+	host, _, err := net.SplitHostPort(server)
+	if err != nil {
+		return nil, err
+	}
+	m, err := sasl.NewGSSAPI(tickets, strings.Replace(c.opts.Service, "_HOST", strings.ToLower(host), 1), sasl.AuthConf, sasl.AuthInt, sasl.Auth)
+	if err != nil {
+		return nil, &TicketError{err}
+	}
+	return m, nil
+}
