@@ -210,7 +210,7 @@ func (t *tasking) run(ctx context.Context) (int, error) {
 		return 0, err
 	}
 	r := &t.rank
-	c := exec.Command(own, "launch", "--openpai", "--spec="+t.spec, "--dir="+t.dir, "--root=", "--grace="+taskGrace.String())
+	c := exec.Command(own, "launch", "--openpai", "--spec="+t.spec, "--dir="+t.dir, "--job-root="+t.dir, "--root=", "--grace="+taskGrace.String())
 	if r.Spec.Package != "" {
 		c.Args = append(c.Args, "--package="+t.packageDir())
 	}
