@@ -21,7 +21,7 @@ const (
 // are none unless the settings enable uploads.
 func readSettings(ctx context.Context, root transfer.End) (rules []transfer.Rule, err error) {
 	const op = "submit.readSettings"
-	path := root.Path + "/" + settingsFile
+	path := root.Path.Join(settingsFile)
 	data, err := readSmall(ctx, root.FS, path)
 	if errors.Is(err, pfs.NotExist) || errors.Is(err, pfs.NotDir) || errors.Is(err, pfs.IsDir) {
 		return nil, nil
