@@ -147,11 +147,11 @@ func (d *dir) fail(err error) {
 	}
 }
 
-// worked notes that the disk took data.
+// worked notes that the disk took data. Writes that began before an error do not count.
 func (d *dir) worked() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.failing {
+	if d.failing && !time.Now().Before(d.again) {
 		d.failing = false
 		d.log.Info("the cache directory is used again", "dir", d.top)
 	}
