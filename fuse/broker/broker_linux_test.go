@@ -422,7 +422,11 @@ func mount(t *testing.T, s settings) *mounted {
 	}
 	t.Cleanup(func() {
 		if st, ok := m.find(); ok {
-			if err := fuse.Unmount(st.MountPoint); err != nil {
+			err := fuse.Unmount(st.MountPoint)
+			for end := time.Now().Add(10 * time.Second); errors.Is(err, pfs.Unavailable) && time.Now().Before(end); err = fuse.Unmount(st.MountPoint) {
+				time.Sleep(50 * time.Millisecond) // a process that another test has just forked has the files of this one, until it runs its program
+			}
+			if err != nil {
 				t.Error(err)
 				m.broker.Process.Kill()
 				syscall.Unmount(s.Dir, syscall.MNT_DETACH|syscall.MNT_FORCE)
