@@ -340,7 +340,7 @@ func (j *jobs) crowded(t *testing.T) {
 	}
 	const want = "the job crowded waits: 1 of 2 processes wait for peers; trainer-"
 	j.await(t, "the reason", func() bool {
-		return strings.Contains(text(said), want) && strings.Contains(text(said), "no node has what its pod needs, 650m cpu, ")
+		return strings.Contains(text(said), want) && strings.Contains(text(said), "no node has what its pod needs, ") && strings.Contains(text(said), "1 Insufficient cpu")
 	})
 	remove()
 	if err := c.Wait(); err != nil {

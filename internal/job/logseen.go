@@ -2,61 +2,67 @@ package job
 
 import (
 	"hash/maphash"
+	"slices"
+	"sort"
 	"time"
 )
 
-// LogSeen remembers lines of the log of a worker, so that they are recognized in a copy of the log from
-// another place. Times do not order lines exactly, because there are two streams.
+// LogSeen remembers lines of the log of a worker, so that they are recognized in a copy of the log from another place. The
+// copy has another time for a line, up to maxLater later, if a node has noted it after the launcher, and it may not tell the two
+// streams apart.
 type LogSeen struct {
-	ring   []lineKey // the last maxSeen lines
+	ring   []seenLine // the last maxSeen lines
 	next   int
 	before time.Time // the latest time of lines that are no longer in ring
 }
 
-type lineKey struct {
+type seenLine struct {
 	time time.Time
 	text uint64
 }
 
-// maxSeen is how many lines a LogSeen compares. Older ones are recognized by their time.
-const maxSeen = 4096
+const (
+	maxSeen  = 4096            // how many lines a LogSeen compares; older ones are recognized by their time
+	maxLater = 2 * time.Second // less than the time between two runs of a program that begin with the same line
+)
 
 var lineSeed = maphash.MakeSeed()
 
-func keyOf(l LogLine) lineKey {
-	var h maphash.Hash
-	h.SetSeed(lineSeed)
-	h.WriteString(l.Stream)
-	h.Write(l.Text)
-	return lineKey{l.Time.UTC(), h.Sum64()}
-}
-
 // Add remembers a line.
 func (s *LogSeen) Add(l LogLine) {
+	seen := seenLine{l.Time, maphash.Bytes(lineSeed, l.Text)}
 	if len(s.ring) < maxSeen {
-		s.ring = append(s.ring, keyOf(l))
+		s.ring = append(s.ring, seen)
 		return
 	}
 	if old := s.ring[s.next].time; old.After(s.before) {
 		s.before = old
 	}
-	s.ring[s.next] = keyOf(l)
+	s.ring[s.next] = seen
 	s.next = (s.next + 1) % maxSeen
 }
 
 // Skip returns a function that reports whether a line was added, for the lines of a copy of the log. Each
 // time that a line was added counts for one line of the copy.
 func (s *LogSeen) Skip() func(LogLine) bool {
-	left, before := map[lineKey]int{}, s.before
-	for _, k := range s.ring {
-		left[k]++
+	left, before := map[uint64][]time.Time{}, s.before // the times of each text
+	for _, seen := range s.ring {
+		left[seen.text] = append(left[seen.text], seen.time)
+	}
+	for _, times := range left {
+		slices.SortFunc(times, time.Time.Compare)
 	}
 	return func(l LogLine) bool {
 		if !l.Time.After(before) && !before.IsZero() {
 			return true
 		}
-		k := keyOf(l)
-		left[k]--
-		return left[k] >= 0
+		text := maphash.Bytes(lineSeed, l.Text)
+		times := left[text]
+		i := sort.Search(len(times), func(i int) bool { return times[i].After(l.Time) }) - 1
+		if i < 0 || l.Time.Sub(times[i]) > maxLater {
+			return false
+		}
+		left[text] = slices.Delete(times, i, i+1)
+		return true
 	}
 }

@@ -89,3 +89,41 @@ func TestLogLines(t *testing.T) {
 		}
 	}
 }
+
+// TestLogSeen: lines of the store are recognized in the log of a node, which notes them later, and no others are.
+func TestLogSeen(t *testing.T) {
+	at := func(ms int, stream, text string) LogLine {
+		return LogLine{Time: time.Unix(1000, 0).Add(time.Duration(ms) * time.Millisecond), Stream: stream, Text: []byte(text)}
+	}
+	s := &LogSeen{}
+	for _, l := range []LogLine{at(0, Stdout, "begin"), at(100, Stdout, "step"), at(90, Stderr, "warning"), at(200, Stdout, "step")} {
+		s.Add(l)
+	}
+	skip := s.Skip()
+	for _, c := range []struct {
+		line LogLine
+		want bool
+	}{
+		{at(1, Stdout, "begin"), true},
+		{at(103, Stdout, "warning"), true}, // a node may not know the stream
+		{at(104, Stdout, "step"), true},
+		{at(200, Stdout, "step"), true},
+		{at(300, Stdout, "step"), false},    // the next one
+		{at(5000, Stdout, "begin"), false},  // of another run
+		{at(5100, Stdout, "finish"), false}, // another text
+	} {
+		if got := skip(c.line); got != c.want {
+			t.Errorf("%v %s: %v", c.line.Time, c.line.Text, got)
+		}
+	}
+	skip = s.Skip()
+	if skip(at(4000, Stdout, "begin")) || skip(at(50, Stdout, "step")) || !skip(at(1100, Stdout, "step")) {
+		t.Error("a line that is too late or too early is recognized, or one a second later is not")
+	}
+	for i := range maxSeen {
+		s.Add(at(10_000+i, Stdout, "more"))
+	}
+	if skip = s.Skip(); !skip(at(200, Stdout, "step")) || skip(at(10_000+maxSeen, Stdout, "another")) {
+		t.Error("lines that are no longer compared are not recognized by their time")
+	}
+}
