@@ -52,8 +52,10 @@ Submitting is all or nothing: if anything is refused, whatever was created is re
 again. --dry-run makes all checks and prints what would be created.
 
 FILE describes a job: in YAML as in docs/jobs.md, or as PaddleJob, Volcano job, or job of
-OpenPAI. Its content tells the format. The command lists the fields that it cannot carry
-over; paddlectl check FILE lists the mistakes in a file. Flags take precedence.`,
+OpenPAI. Its content tells the format. The command names the fields that it leaves out, and
+submits nothing if the job would be another one without them; paddlectl check FILE lists
+the mistakes in a file. Flags take precedence. A job of OpenPAI needs no PACKAGE if its
+codeDir is on the service.`,
 		Examples: []string{
 			`paddlectl submit -jobname fit -parallelism 2 -memory 2Gi -entry "python train.py" ./package`,
 			`paddlectl submit -jobname ctr -parallelism 10 -pservers 3 -entry "python train.py" /pfs/dc1/home/alice/ctr_demo_package`,

@@ -89,8 +89,25 @@ func leaves(t reflect.Type, field string, to map[string]bool) {
 // elsewhere matches rows that another one describes: the pods of all roles are alike, and the cluster writes the status.
 var elsewhere = regexp.MustCompile(`^(spec\.(ps|heter)\..*|metadata(\..*)?|status|apiVersion|kind)$`)
 
-// TestFields compares docs/jobfiles.md with the formats: which fields they have, which rules there are for them, and which other
-// formats carry them. That is tried out with testdata/fields, where each format has each of its fields.
+// submitted says what submit does with a field of a job.
+func submitted(left []Left, within func(Left) bool) string {
+	said := "yes"
+	for _, l := range left {
+		switch {
+		case !within(l):
+		case l.Matters() && l.Option() == "":
+			return "refused"
+		case l.Matters():
+			said = "refused without `" + l.Option() + "`"
+		case said == "yes":
+			said = "named"
+		}
+	}
+	return said
+}
+
+// TestFields compares docs/jobfiles.md with the formats: which fields they have, which rules there are for them, which other
+// formats carry them, and what submit does with them. That is tried out with testdata/fields, where each format has each of its fields.
 func TestFields(t *testing.T) {
 	linted := rulesByField(t)
 	var out bytes.Buffer
@@ -101,6 +118,8 @@ This page is generated from the readers of paddlectl and their tests; [jobs.md](
 ## Rules
 
 Below, a field counts as carried if the other format has an equivalent for all of it. A key that is there twice, a field that a format does not have, a value of the wrong type and an invisible character are findings everywhere.
+The column submit says what paddlectl submit does with a field: "yes" carries it; "named" runs the job without it and says so; "refused" runs nothing, because the job would be another one
+without it, unless an option (by its key in the YAML of paddlectl) decides.
 
 | rule | finds |
 |---|---|
@@ -151,23 +170,27 @@ Below, a field counts as carried if the other format has an equivalent for all o
 			}
 			left[to] = append(all, more...)
 		}
+		dropped, err := NewDraft().Load(f)
+		if err != nil && !strings.Contains(err.Error(), "jobs have no pservers.gpu") {
+			t.Fatal(err)
+		}
 		fmt.Fprintf(&out, "\n## %s\n\n", format.title)
 		if d.format == PaddleJob {
 			out.WriteString("`ps` and `heter` have the fields of `worker`. All fields of pods of Kubernetes are read; these are examples.\n\n")
 		} else if d.kind != "" {
 			out.WriteString("The fields of metadata and of pods are those of the section above.\n\n")
 		}
-		out.WriteString("| field | rules | carried to |\n|---|---|---|\n")
+		out.WriteString("| field | rules | carried to | submit |\n|---|---|---|---|\n")
 		for _, name := range slices.Sorted(maps.Keys(rows)) {
 			if elsewhere.MatchString(name) && (d.format != PaddleJob || !strings.HasPrefix(name, "metadata.")) || strings.Contains(name, ".template.") && d.format != PaddleJob {
 				continue
 			}
+			about := func(l Left) bool {
+				return slices.ContainsFunc(fields[name], func(field string) bool { return within(field, l.Field) || within(l.Field, field) })
+			}
 			var carried []string
 			for _, to := range Formats() {
-				lost := slices.ContainsFunc(left[to], func(l Left) bool {
-					return slices.ContainsFunc(fields[name], func(field string) bool { return within(field, l.Field) || within(l.Field, field) })
-				})
-				if !lost {
+				if !slices.ContainsFunc(left[to], about) {
 					carried = append(carried, to)
 				}
 			}
@@ -195,7 +218,7 @@ Below, a field counts as carried if the other format has an equivalent for all o
 			if _, ok := rows[name].tag.Lookup("range"); ok {
 				rules["range"] = true
 			}
-			fmt.Fprintf(&out, "| `%s` | %s | %s |\n", name, strings.Join(slices.Sorted(maps.Keys(rules)), ", "), to)
+			fmt.Fprintf(&out, "| `%s` | %s | %s | %s |\n", name, strings.Join(slices.Sorted(maps.Keys(rules)), ", "), to, submitted(dropped, about))
 		}
 	}
 	golden(t, "../../../../docs/jobfiles.md", out.Bytes())

@@ -21,7 +21,7 @@ var options = []struct {
 }{
 	{regexp.MustCompile(`(containers\[0\]|[cC]ommands?|args)(\[0\])?$`), "entry"},
 	{regexp.MustCompile(`(image|dockerImage)$`), "image"},
-	{regexp.MustCompile(`^gpuType$|\.sku(Type|Num)$`), "trainers.gpu"},
+	{regexp.MustCompile(`^gpuType$|^extras\.hivedScheduler\.taskRoles`), "trainers.gpu"},
 	{regexp.MustCompile(`^(jobR|r)etryCount$`), "max-attempts"},
 	{regexp.MustCompile(`^authFile$|\.auth\b|\.imagePullSecrets\b`), "registry"},
 }

@@ -34,9 +34,10 @@ func (f *File) tasks() (*tasks, []Left, error) {
 // tasks takes everything that engines can carry out.
 func (w *writer) tasks() *tasks {
 	r := w.rest
+	name := take(&r.Name)
 	t := &tasks{
-		name: r.Name, env: map[string]string{}, attempts: max(1, deref(take(&r.MaxAttempts), 1)), codeDir: take(&r.CodeDir), dataDir: take(&r.DataDir),
-		pai: &job.PAI{Protocol: 1, Name: take(&r.Name), Cluster: "default"},
+		name: name, env: map[string]string{}, attempts: max(1, deref(take(&r.MaxAttempts), 1)), codeDir: take(&r.CodeDir), dataDir: take(&r.DataDir),
+		pai: &job.PAI{Protocol: 1, Name: name, Cluster: "default"},
 	}
 	if w.job.doc.format == OpenPAI2 {
 		t.pai.Protocol = 2

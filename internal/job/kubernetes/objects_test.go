@@ -75,11 +75,17 @@ func TestObjects(t *testing.T) {
 	paddle.Engine, paddle.Scheduler, paddle.Queue, paddle.Priority = PaddleJob, Volcano, "research", "high"
 	volcano.Engine, volcano.TimeLimit = Volcano, time.Hour
 	gang.Scheduler = Volcano
+	pai := testSpec()
+	pai.Package, pai.Entry, pai.PAI = "", "", &job.PAI{Protocol: 1, Name: "fit_line", Cluster: "default"}
+	pai.Roles = []job.Role{
+		{Name: "ps_1", Replicas: 1, CPU: 500, Memory: 1 << 30, SharedMemory: 64 << 20, Entry: "serve", MinFailed: -1},
+		{Name: "worker", Replicas: 3, CPU: 2000, Memory: 2 << 30, Entry: "train", MinFailed: 2, MinSucceeded: 2, Ports: []job.Port{{Label: "rpc", Count: 1}}},
+	}
 	for _, c := range []struct {
 		name   string
 		config Config
 		spec   *job.Spec
-	}{{"paddlejob", operators, paddle}, {"volcano", operators, volcano}, {"gang", operators, gang}, {"plugin", testConfig(), testSpec()}, {"alone", testConfig(), alone}, {"sidecar-rank", sidecar, rank}, {"tool", testConfig(), tool}} {
+	}{{"paddlejob", operators, paddle}, {"volcano", operators, volcano}, {"gang", operators, gang}, {"plugin", testConfig(), testSpec()}, {"openpai", testConfig(), pai}, {"alone", testConfig(), alone}, {"sidecar-rank", sidecar, rank}, {"tool", testConfig(), tool}} {
 		t.Run(c.name, func(t *testing.T) {
 			if err := c.spec.Check(); err != nil {
 				t.Fatal(err)
