@@ -129,7 +129,7 @@ func (d *document) checkOwn(o *ownJob) {
 		d.warn("no-effect", "pservers.gpu", "", "parameter servers get no GPUs")
 	}
 	for name := range o.Env {
-		if !envName.MatchString(name) {
+		if !envName().MatchString(name) {
 			d.fail("name", child("env", name), "", "%q is not the name of a variable: letters, digits and '_', not beginning with a digit", name)
 		}
 	}
@@ -144,11 +144,11 @@ func (d *document) checkOwn(o *ownJob) {
 		}
 	}
 	for field, text := range map[string]string{"time-limit": o.TimeLimit, "upload-wait": o.UploadWait} {
-		if text != "" && !ownDuration.MatchString(text) {
+		if text != "" && !ownDuration().MatchString(text) {
 			d.fail("quantity", field, "", "%q is not a duration: write it as 30s, 10m or 12h", text)
 		}
 	}
-	if m := seconds.FindStringSubmatch(o.UploadWait); m != nil {
+	if m := seconds().FindStringSubmatch(o.UploadWait); m != nil {
 		if n, _ := strconv.Atoi(m[1]); n < 30 {
 			d.warn("grace", "upload-wait", "10m", "outputs get %s after the program has ended, then they are incomplete", o.UploadWait).edit = d.replaceValue("upload-wait", "10m")
 		}
@@ -156,15 +156,15 @@ func (d *document) checkOwn(o *ownJob) {
 }
 
 var (
-	envName     = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
-	ownDuration = regexp.MustCompile(`^([0-9.]+(ns|us|µs|ms|s|m|h|d|w))+$`)
-	seconds     = regexp.MustCompile(`^([0-9]+)s$`)
-	notOwnName  = regexp.MustCompile(`[^A-Za-z0-9.-]+`)
+	envName     = atFirstUse(`^[A-Za-z_][A-Za-z0-9_]*$`)
+	ownDuration = atFirstUse(`^([0-9.]+(ns|us|µs|ms|s|m|h|d|w))+$`)
+	seconds     = atFirstUse(`^([0-9]+)s$`)
+	notOwnName  = atFirstUse(`[^A-Za-z0-9.-]+`)
 )
 
 // ownSlug returns a name like name that is allowed here.
 func ownSlug(name string) string {
-	fixed := strings.Trim(notOwnName.ReplaceAllString(name, "-"), "-.")
+	fixed := strings.Trim(notOwnName().ReplaceAllString(name, "-"), "-.")
 	if job.CheckName(fixed) != "" {
 		return job.Slug(name, 63)
 	}
@@ -173,15 +173,15 @@ func ownSlug(name string) string {
 
 // The rules of OpenPAI for names.
 var (
-	paiJobName  = regexp.MustCompile(`^[A-Za-z0-9\-._~]+$`)
-	paiRoleName = regexp.MustCompile(`^[A-Za-z0-9._~]+$`)
-	paiName     = regexp.MustCompile(`^[a-zA-Z0-9_-]{1,255}$`)
-	paiTaskName = regexp.MustCompile(`^[a-zA-Z_]\w*$`)
+	paiJobName  = atFirstUse(`^[A-Za-z0-9\-._~]+$`)
+	paiRoleName = atFirstUse(`^[A-Za-z0-9._~]+$`)
+	paiName     = atFirstUse(`^[a-zA-Z0-9_-]{1,255}$`)
+	paiTaskName = atFirstUse(`^[a-zA-Z_]\w*$`)
 )
 
 func (d *document) checkPAI1(p *paiJob) {
 	d.need("", map[string]bool{"jobName": p.JobName == "", "image": p.Image == "", "taskRoles": len(p.TaskRoles) == 0})
-	d.badName("jobName", p.JobName, paiJobName, notPAIName, "letters, digits, '-', '.', '_' and '~'")
+	d.badName("jobName", p.JobName, paiJobName(), notPAIName(), "letters, digits, '-', '.', '_' and '~'")
 	for _, dir := range []struct{ field, value string }{{"codeDir", p.CodeDir}, {"dataDir", p.DataDir}, {"outputDir", p.OutputDir}} {
 		if dir.field == "codeDir" && (strings.HasPrefix(dir.value, "hdfs://") || strings.HasPrefix(dir.value, "webhdfs://")) {
 			d.fail("reference", dir.field, "$PAI_DEFAULT_FS_URI/...", "the client of VS Code takes no scheme here: begin it with $PAI_DEFAULT_FS_URI")
@@ -199,7 +199,7 @@ func (d *document) checkPAI1(p *paiJob) {
 		if strings.Contains(string(value), "$") {
 			d.warn("template", child("jobEnvs", name), "", "variables are not replaced in jobEnvs: the program gets the text as it is")
 		}
-		if !envName.MatchString(name) {
+		if !envName().MatchString(name) {
 			d.fail("name", child("jobEnvs", name), "", "%q is not the name of a variable: letters, digits and '_', not beginning with a digit", name)
 		}
 	}
@@ -208,7 +208,7 @@ func (d *document) checkPAI1(p *paiJob) {
 		r := &p.TaskRoles[i]
 		at := fmt.Sprintf("taskRoles[%d]", i)
 		d.need(at, map[string]bool{"name": r.Name == "", "command": r.Command == ""})
-		d.badName(at+".name", r.Name, paiRoleName, notPAIRole, "letters, digits, '.', '_' and '~'")
+		d.badName(at+".name", r.Name, paiRoleName(), notPAIRole(), "letters, digits, '.', '_' and '~'")
 		if seen[r.Name] && r.Name != "" {
 			d.fail("duplicate-name", at+".name", "", "there is another role %q", r.Name)
 		}
@@ -260,7 +260,7 @@ func (d *document) checkPAI2(p *paiProtocol) {
 	if v := fmt.Sprint(p.ProtocolVersion); p.ProtocolVersion != nil && v != "2" {
 		d.fail("enum", "protocolVersion", "2", "the version is 2, not %.20s", v).edit = d.replaceValue("protocolVersion", "2")
 	}
-	d.badName("name", p.Name, paiName, regexp.MustCompile(`[^a-zA-Z0-9_-]`), "at most 255 letters, digits, '_' and '-'")
+	d.badName("name", p.Name, paiName(), regexp.MustCompile(`[^a-zA-Z0-9_-]`), "at most 255 letters, digits, '_' and '-'")
 	images := []string{}
 	for i, q := range p.Prerequisites {
 		at := fmt.Sprintf("prerequisites[%d]", i)
@@ -283,8 +283,8 @@ func (d *document) checkPAI2(p *paiProtocol) {
 		if t == nil {
 			t = &paiTask{}
 		}
-		if !paiTaskName.MatchString(name) {
-			d.fail("name", at, "_"+notPAITask.ReplaceAllString(name, "_"), "the name %.60q is not allowed: a role has letters, digits and '_', and does not begin with a digit", name)
+		if !paiTaskName().MatchString(name) {
+			d.fail("name", at, "_"+notPAITask().ReplaceAllString(name, "_"), "the name %.60q is not allowed: a role has letters, digits and '_', and does not begin with a digit", name)
 		}
 		d.need(at, map[string]bool{"commands": len(t.Commands) == 0, "dockerImage": t.DockerImage == ""})
 		d.refers(at+".dockerImage", t.DockerImage, images, "prerequisite of type dockerimage")
@@ -338,7 +338,7 @@ func (d *document) refers(field, name string, known []string, what string) {
 // templates checks what commands refer to.
 func (d *document) templates(p *paiProtocol) {
 	d.eachText(func(field, text string) {
-		for _, m := range template.FindAllStringSubmatch(text, -1) {
+		for _, m := range template().FindAllStringSubmatch(text, -1) {
 			known := p.Parameters
 			if m[1] == "secrets" {
 				known = p.Secrets

@@ -48,7 +48,7 @@ var plainVariables = map[Format][]string{
 
 // variables reports variables of OpenPAI that are empty where the job runs, each once.
 func (d *document) variables(field, text string, said map[string]bool) {
-	for _, m := range paiVariable.FindAllStringSubmatch(text, -1) {
+	for _, m := range paiVariable().FindAllStringSubmatch(text, -1) {
 		name := m[1]
 		if said[name] || strings.Contains(text, name+"=") {
 			continue

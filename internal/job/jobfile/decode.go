@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"math"
 	"reflect"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -88,7 +87,7 @@ func (d *document) enter(n *yaml.Node, field string) (*yaml.Node, bool) {
 
 // child returns the path of a key of a mapping.
 func child(field, key string) string {
-	if !plainKey.MatchString(key) {
+	if !plainKey().MatchString(key) {
 		return field + "[" + strconv.Quote(key) + "]"
 	}
 	if field == "" {
@@ -97,14 +96,14 @@ func child(field, key string) string {
 	return field + "." + key
 }
 
-var plainKey = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_-]*$`)
+var plainKey = atFirstUse(`^[A-Za-z_][A-Za-z0-9_-]*$`)
 
 // segments matches the parts of a path.
-var segments = regexp.MustCompile(`[^.\[\]]+|\[(\d+|"(\\.|[^"\\])*")\]`)
+var segments = atFirstUse(`[^.\[\]]+|\[(\d+|"(\\.|[^"\\])*")\]`)
 
 // parent returns the path of what holds a field.
 func parent(field string) string {
-	parts := segments.FindAllStringIndex(field, -1)
+	parts := segments().FindAllStringIndex(field, -1)
 	if len(parts) < 2 {
 		return ""
 	}
@@ -325,7 +324,7 @@ func (d *document) list(n *yaml.Node, t reflect.Type, field string) any {
 }
 
 // yaml11 are the texts that YAML 1.1, which kubectl reads, takes for true or false.
-var yaml11 = regexp.MustCompile(`^([yY]|yes|Yes|YES|[nN]|no|No|NO|on|On|ON|off|Off|OFF)$`)
+var yaml11 = atFirstUse(`^([yY]|yes|Yes|YES|[nN]|no|No|NO|on|On|ON|off|Off|OFF)$`)
 
 func (d *document) text(n *yaml.Node, t reflect.Type, field string, tag reflect.StructTag) any {
 	_, loose := tag.Lookup("lax")
@@ -338,7 +337,7 @@ func (d *document) text(n *yaml.Node, t reflect.Type, field string, tag reflect.
 		found := d.report("type", Error, field, strconv.Quote(n.Value), "%s (%.40s) where a text belongs: put quotes around it", scalarNames[n.Tag], n.Value)
 		found.edit = d.replaceValue(field, strconv.Quote(n.Value))
 		return n.Value
-	case n.Style == 0 && d.kind != "" && n.Tag == "!!str" && yaml11.MatchString(n.Value):
+	case n.Style == 0 && d.kind != "" && n.Tag == "!!str" && yaml11().MatchString(n.Value):
 		found := d.report("yaml-1.1", Error, field, strconv.Quote(n.Value), "kubectl reads %s as true or false: put quotes around it", n.Value)
 		found.edit = d.replaceValue(field, strconv.Quote(n.Value))
 	}
@@ -385,7 +384,7 @@ func (d *document) flag(n *yaml.Node, field string) any {
 	if n.Kind == yaml.ScalarNode && n.Tag == "!!bool" {
 		return strings.EqualFold(n.Value, "true")
 	}
-	if n.Kind == yaml.ScalarNode && n.Style == 0 && yaml11.MatchString(n.Value) {
+	if n.Kind == yaml.ScalarNode && n.Style == 0 && yaml11().MatchString(n.Value) {
 		return strings.ContainsAny(n.Value[:1], "yY") || strings.EqualFold(n.Value, "on")
 	}
 	d.wrong(n, field, "true or false")
@@ -429,7 +428,7 @@ func (d *document) number(n *yaml.Node, t reflect.Type, field string, tag reflec
 // badUnits are units that people write, by those of Kubernetes.
 var badUnits = map[string]string{"mb": "M", "gb": "G", "tb": "T", "kb": "k", "mib": "Mi", "gib": "Gi", "tib": "Ti", "kib": "Ki", "g": "G", "K": "k", "gi": "Gi", "mi": "Mi", "ki": "Ki", "ti": "Ti", "t": "T", "b": ""}
 
-var amount = regexp.MustCompile(`^([0-9.]+) *([A-Za-z]*)$`)
+var amount = atFirstUse(`^([0-9.]+) *([A-Za-z]*)$`)
 
 func (d *document) quantity(n *yaml.Node, field string) any {
 	if n.Kind != yaml.ScalarNode || n.Tag == "!!bool" {
@@ -439,7 +438,7 @@ func (d *document) quantity(n *yaml.Node, field string) any {
 	q, err := resource.ParseQuantity(n.Value)
 	if err != nil || len(n.Value) > 40 {
 		fix := ""
-		if m := amount.FindStringSubmatch(n.Value); m != nil {
+		if m := amount().FindStringSubmatch(n.Value); m != nil {
 			unit, ok := badUnits[m[2]]
 			if !ok {
 				unit, ok = badUnits[strings.ToLower(m[2])]

@@ -6,7 +6,6 @@ import (
 	"maps"
 	"os"
 	"reflect"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -27,7 +26,7 @@ type row struct {
 // rowOf returns the row of a field of a document: the field itself, or the one whose value it is in.
 func rowOf(t reflect.Type, field string) row {
 	r := row{typ: t}
-	for _, part := range segments.FindAllString(field, -1) {
+	for _, part := range segments().FindAllString(field, -1) {
 		for r.typ.Kind() == reflect.Pointer {
 			r.typ = r.typ.Elem()
 		}
@@ -87,7 +86,7 @@ func leaves(t reflect.Type, field string, to map[string]bool) {
 }
 
 // elsewhere matches rows that another one describes: the pods of all roles are alike, and the cluster writes the status.
-var elsewhere = regexp.MustCompile(`^(spec\.(ps|heter)\..*|metadata(\..*)?|status|apiVersion|kind)$`)
+var elsewhere = atFirstUse(`^(spec\.(ps|heter)\..*|metadata(\..*)?|status|apiVersion|kind)$`)
 
 // submitted says what submit does with a field of a job.
 func submitted(left []Left, within func(Left) bool) string {
@@ -154,7 +153,7 @@ without it, unless an option (by its key in the YAML of paddlectl) decides.
 		needed := map[string]bool{}
 		leaves(top, "", needed)
 		for field := range needed {
-			if _, ok := rows[field]; !ok && !elsewhere.MatchString(field) && !strings.HasSuffix(field, ".template") && !strings.HasSuffix(field, "volumeClaim") {
+			if _, ok := rows[field]; !ok && !elsewhere().MatchString(field) && !strings.HasSuffix(field, ".template") && !strings.HasSuffix(field, "volumeClaim") {
 				t.Errorf("%s does not have the field %s", format.file, field)
 			}
 		}
@@ -182,7 +181,7 @@ without it, unless an option (by its key in the YAML of paddlectl) decides.
 		}
 		out.WriteString("| field | rules | carried to | submit |\n|---|---|---|---|\n")
 		for _, name := range slices.Sorted(maps.Keys(rows)) {
-			if elsewhere.MatchString(name) && (d.format != PaddleJob || !strings.HasPrefix(name, "metadata.")) || strings.Contains(name, ".template.") && d.format != PaddleJob {
+			if elsewhere().MatchString(name) && (d.format != PaddleJob || !strings.HasPrefix(name, "metadata.")) || strings.Contains(name, ".template.") && d.format != PaddleJob {
 				continue
 			}
 			about := func(l Left) bool {

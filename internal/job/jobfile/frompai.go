@@ -3,7 +3,6 @@ package jobfile
 import (
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -93,7 +92,7 @@ func (j *Job) fromPAI1(p *paiJob) {
 }
 
 // template matches what OpenPAI replaces in commands.
-var template = regexp.MustCompile(`<%\s*\$(parameters|secrets)\.([A-Za-z_][A-Za-z0-9_]*)\s*%>`)
+var template = atFirstUse(`<%\s*\$(parameters|secrets)\.([A-Za-z_][A-Za-z0-9_]*)\s*%>`)
 
 func (j *Job) fromPAI2(p *paiProtocol) {
 	p.ProtocolVersion, p.Type = nil, ""
@@ -109,8 +108,8 @@ func (j *Job) fromPAI2(p *paiProtocol) {
 	}
 	used := map[string]bool{}
 	expand := func(text string) string {
-		return template.ReplaceAllStringFunc(text, func(m string) string {
-			parts := template.FindStringSubmatch(m)
+		return template().ReplaceAllStringFunc(text, func(m string) string {
+			parts := template().FindStringSubmatch(m)
 			value, ok := p.Parameters[parts[2]]
 			if _, deep := value.(map[string]any); !ok || deep || parts[1] != "parameters" {
 				return m

@@ -3,7 +3,6 @@ package jobfile
 import (
 	"cmp"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -275,14 +274,14 @@ func (w *writer) name(most int) string {
 
 // kubeName returns the name itself if it is a label of DNS of at most most characters, else one like it.
 func kubeName(name string, most int) string {
-	if len(name) <= most && dnsLabel.MatchString(name) {
+	if len(name) <= most && dnsLabel().MatchString(name) {
 		return name
 	}
 	return job.Slug(name, most)
 }
 
 // dnsLabel matches the names that services of Kubernetes may have.
-var dnsLabel = regexp.MustCompile(`^[a-z]([a-z0-9-]*[a-z0-9])?$`)
+var dnsLabel = atFirstUse(`^[a-z]([a-z0-9-]*[a-z0-9])?$`)
 
 func ptr[T any](v T) *T { return &v }
 

@@ -4,26 +4,26 @@ import "regexp"
 
 // informs match the fields that do not change what runs, and how: descriptions, and requests to the scheduler or the cleaner of
 // another system.
-var informs = map[Format]*regexp.Regexp{
-	OpenPAI1: regexp.MustCompile(`^(jobName|virtualCluster|outputDir|extras|killAllOnCompletedTaskNumber)\b`),
-	OpenPAI2: regexp.MustCompile(`^(name|version|contributor|description|parameters|defaults|secrets|extras\.(submitFrom|gangAllocation)|extras\.hivedScheduler\.jobPriorityClass|` +
+var informs = map[Format]func() *regexp.Regexp{
+	OpenPAI1: atFirstUse(`^(jobName|virtualCluster|outputDir|extras|killAllOnCompletedTaskNumber)\b`),
+	OpenPAI2: atFirstUse(`^(name|version|contributor|description|parameters|defaults|secrets|extras\.(submitFrom|gangAllocation)|extras\.hivedScheduler\.jobPriorityClass|` +
 		`prerequisites\[\d+\]\.(name|type|version|contributor|description|uri)|taskRoles\.\w+\.(prerequisites|data|output|script|taskRetryCount))\b`),
 }
 
 // kubeInforms is the same for objects of Kubernetes.
-var kubeInforms = regexp.MustCompile(`^(kind|metadata|spec\.(cleanPodPolicy|schedulingPolicy|runPolicy\.(cleanPodPolicy|ttlSecondsAfterFinished|schedulingPolicy|managedBy)|queue|priorityClassName|ttlSecondsAfterFinished|schedulerName|minAvailable|runningEstimate)|` +
+var kubeInforms = atFirstUse(`^(kind|metadata|spec\.(cleanPodPolicy|schedulingPolicy|runPolicy\.(cleanPodPolicy|ttlSecondsAfterFinished|schedulingPolicy|managedBy)|queue|priorityClassName|ttlSecondsAfterFinished|schedulerName|minAvailable|runningEstimate)|` +
 	`spec\..*\.(template\.metadata|imagePullPolicy|terminationGracePeriodSeconds|ports|priorityClassName|schedulerName|requests|limits))\b`)
 
 // options are the keys of this project's YAML that decide what a field that was left out says.
 var options = []struct {
-	field *regexp.Regexp
+	field func() *regexp.Regexp
 	key   string
 }{
-	{regexp.MustCompile(`(containers\[0\]|[cC]ommands?|args)(\[0\])?$`), "entry"},
-	{regexp.MustCompile(`(image|dockerImage)$`), "image"},
-	{regexp.MustCompile(`^gpuType$|^extras\.hivedScheduler\.taskRoles`), "trainers.gpu"},
-	{regexp.MustCompile(`^(jobR|r)etryCount$`), "max-attempts"},
-	{regexp.MustCompile(`^authFile$|\.auth\b|\.imagePullSecrets\b`), "registry"},
+	{atFirstUse(`(containers\[0\]|[cC]ommands?|args)(\[0\])?$`), "entry"},
+	{atFirstUse(`(image|dockerImage)$`), "image"},
+	{atFirstUse(`^gpuType$|^extras\.hivedScheduler\.taskRoles`), "trainers.gpu"},
+	{atFirstUse(`^(jobR|r)etryCount$`), "max-attempts"},
+	{atFirstUse(`^authFile$|\.auth\b|\.imagePullSecrets\b`), "registry"},
 }
 
 // Matters reports whether the job would run otherwise without the field.
@@ -32,15 +32,15 @@ func (l Left) Matters() bool {
 	case "":
 		return false // an object beside the job
 	case OpenPAI1, OpenPAI2:
-		return !informs[l.format].MatchString(l.Field)
+		return !informs[l.format]().MatchString(l.Field)
 	}
-	return !kubeInforms.MatchString(l.Field)
+	return !kubeInforms().MatchString(l.Field)
 }
 
 // Option returns the key for Draft.Set with which a user decides what the field says; "" if there is none.
 func (l Left) Option() string {
 	for _, o := range options {
-		if o.field.MatchString(l.Field) {
+		if o.field().MatchString(l.Field) {
 			return o.key
 		}
 	}

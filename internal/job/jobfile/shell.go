@@ -1,7 +1,6 @@
 package jobfile
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 
@@ -41,10 +40,10 @@ func bashScript(c *corev1.Container) string {
 }
 
 // reference matches what Kubernetes replaces in arguments: "$$" and "$(NAME)".
-var reference = regexp.MustCompile(`\$\$|\$\(([A-Za-z_][A-Za-z0-9_.-]*)\)`)
+var reference = atFirstUse(`\$\$|\$\(([A-Za-z_][A-Za-z0-9_.-]*)\)`)
 
 // injected matches the variables that the operator of PaddleJobs sets.
-var injected = regexp.MustCompile(`^(PADDLE_.*|POD_IP|TRAINING_ROLE|TRAINER_PORTS_NUM)$`)
+var injected = atFirstUse(`^(PADDLE_.*|POD_IP|TRAINING_ROLE|TRAINER_PORTS_NUM)$`)
 
 // variable returns what Kubernetes puts in the place of a match of reference: a "$", or the variable called name, which is
 // "" where it replaces nothing.
@@ -53,7 +52,7 @@ func variable(match string, env []corev1.EnvVar) (name string, dollar bool) {
 		return "", true
 	}
 	name = match[2 : len(match)-1]
-	if injected.MatchString(name) || slices.ContainsFunc(env, func(e corev1.EnvVar) bool { return e.Name == name }) {
+	if injected().MatchString(name) || slices.ContainsFunc(env, func(e corev1.EnvVar) bool { return e.Name == name }) {
 		return name, false
 	}
 	return "", false
@@ -61,7 +60,7 @@ func variable(match string, env []corev1.EnvVar) (name string, dollar bool) {
 
 // expandShell returns a script in which the shell replaces what Kubernetes would have replaced.
 func expandShell(text string, env []corev1.EnvVar) string {
-	return reference.ReplaceAllStringFunc(text, func(m string) string {
+	return reference().ReplaceAllStringFunc(text, func(m string) string {
 		switch name, dollar := variable(m, env); {
 		case dollar:
 			return "$"
@@ -84,11 +83,11 @@ func escapeKube(text string) string {
 	return b.String()
 }
 
-var plainWord = regexp.MustCompile(`^[A-Za-z0-9_@%+=:,./-]+$`)
+var plainWord = atFirstUse(`^[A-Za-z0-9_@%+=:,./-]+$`)
 
 // quote returns an argument of a container as a word of a shell.
 func quote(arg string, env []corev1.EnvVar) string {
-	if plainWord.MatchString(arg) {
+	if plainWord().MatchString(arg) {
 		return arg
 	}
 	var b strings.Builder
@@ -100,7 +99,7 @@ func quote(arg string, env []corev1.EnvVar) string {
 		}
 	}
 	last := 0
-	for _, m := range reference.FindAllStringIndex(arg, -1) {
+	for _, m := range reference().FindAllStringIndex(arg, -1) {
 		literal.WriteString(arg[last:m[0]])
 		last = m[1]
 		switch name, dollar := variable(arg[m[0]:m[1]], env); {

@@ -297,7 +297,7 @@ func block(n *yaml.Node) {
 	n.Style = 0
 	if n.Kind == yaml.ScalarNode && n.Tag == "!!str" {
 		value := n.Value
-		if n.SetString(value); yaml11.MatchString(value) {
+		if n.SetString(value); yaml11().MatchString(value) {
 			n.Style = yaml.DoubleQuotedStyle // other programs read YAML 1.1
 		}
 	}

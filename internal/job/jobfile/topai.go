@@ -9,7 +9,7 @@ import (
 )
 
 // paiVariable matches a variable that OpenPAI sets.
-var paiVariable = regexp.MustCompile(`\$\{?(PAI_[A-Za-z0-9_]+)`)
+var paiVariable = atFirstUse(`\$\{?(PAI_[A-Za-z0-9_]+)`)
 
 // paiVariables notes the variables of a role that only OpenPAI sets.
 func (w *writer) paiVariables(i int) {
@@ -18,7 +18,7 @@ func (w *writer) paiVariables(i int) {
 	}
 	said := map[string]bool{}
 	for n, arg := range w.job.Roles[i].main().Args {
-		for _, m := range paiVariable.FindAllStringSubmatch(arg, -1) {
+		for _, m := range paiVariable().FindAllStringSubmatch(arg, -1) {
 			if !said[m[1]] {
 				said[m[1]] = true
 				w.note(fieldOf(i, fmt.Sprintf("template.spec.containers[0].args[%d]", n)), "only OpenPAI sets the variable %s, which the command uses", m[1])
@@ -28,9 +28,9 @@ func (w *writer) paiVariables(i int) {
 }
 
 var (
-	notPAIName = regexp.MustCompile(`[^A-Za-z0-9\-._~]`)
-	notPAIRole = regexp.MustCompile(`[^A-Za-z0-9._~]`)
-	notPAITask = regexp.MustCompile(`\W`)
+	notPAIName = atFirstUse(`[^A-Za-z0-9\-._~]`)
+	notPAIRole = atFirstUse(`[^A-Za-z0-9._~]`)
+	notPAITask = atFirstUse(`\W`)
 )
 
 // taskOf is what both versions of OpenPAI have of a role.
@@ -63,7 +63,7 @@ func ceil(n, unit int64) int64 { return (n + unit - 1) / unit }
 
 func (w *writer) pai1() *paiJob {
 	r := w.rest
-	p := &paiJob{JobName: w.paiName(notPAIName), VirtualCluster: take(&r.Queue), CodeDir: take(&r.CodeDir), DataDir: take(&r.DataDir), OutputDir: take(&r.OutputDir)}
+	p := &paiJob{JobName: w.paiName(notPAIName()), VirtualCluster: take(&r.Queue), CodeDir: take(&r.CodeDir), DataDir: take(&r.DataDir), OutputDir: take(&r.OutputDir)}
 	if n := take(&r.MaxAttempts); n != nil {
 		p.RetryCount = *n - 1
 	}
@@ -88,7 +88,7 @@ func (w *writer) pai1() *paiJob {
 		if t.image != p.Image {
 			w.note(fieldOf(i, "template.spec.containers[0].image"), "the job has one image, %s, and not also %s", p.Image, t.image)
 		}
-		q := paiRole{Name: notPAIRole.ReplaceAllString(take(&role.Name), "_"), TaskNumber: ptr(role.count()), Command: exports(t.env, common) + t.command,
+		q := paiRole{Name: notPAIRole().ReplaceAllString(take(&role.Name), "_"), TaskNumber: ptr(role.count()), Command: exports(t.env, common) + t.command,
 			MinFailed: take(&role.MinFailed), MinSucceeded: take(&role.MinSucceeded), ShmMB: t.shm}
 		role.Replicas = nil
 		if t.milliCPU == 0 || t.memory == 0 {
@@ -175,7 +175,7 @@ func (w *writer) pai2() *paiProtocol {
 		if strings.Contains(t.command, "<<") || strings.Contains(t.command, "\\\n") || strings.Contains(t.command, "'") {
 			q.Commands = []string{exports(t.env, nil) + t.command} // a line is not always a command
 		}
-		p.TaskRoles[notPAITask.ReplaceAllString(take(&role.Name), "_")] = q
+		p.TaskRoles[notPAITask().ReplaceAllString(take(&role.Name), "_")] = q
 	}
 	w.storages(p)
 	return p
@@ -185,7 +185,7 @@ func (w *writer) port(q *paiTask, label string, count int) {
 	if q.Resources.Ports == nil {
 		q.Resources.Ports = map[string]int{}
 	}
-	q.Resources.Ports[notPAITask.ReplaceAllString(label, "_")] = count
+	q.Resources.Ports[notPAITask().ReplaceAllString(label, "_")] = count
 }
 
 // prerequisite returns the name of the prerequisite of an image.

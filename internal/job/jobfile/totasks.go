@@ -3,7 +3,6 @@ package jobfile
 import (
 	"fmt"
 	"path"
-	"regexp"
 	"strings"
 
 	"github.com/paddlecloud/pfs/internal/job"
@@ -62,7 +61,7 @@ func (w *writer) tasks() *tasks {
 }
 
 // anyTemplate matches what OpenPAI replaces in a command, of any kind.
-var anyTemplate = regexp.MustCompile(`<%[^%]*%>`)
+var anyTemplate = atFirstUse(`<%[^%]*%>`)
 
 // taskRole takes a task role.
 func (w *writer) taskRole(i int, t *tasks) job.Role {
@@ -92,7 +91,7 @@ func (w *writer) taskRole(i int, t *tasks) job.Role {
 	if t.pai.Protocol == 2 {
 		script = "set -o errexit\n" + script // as in the script that OpenPAI makes of the commands
 	}
-	if m := anyTemplate.FindString(script); m != "" {
+	if m := anyTemplate().FindString(script); m != "" {
 		w.note(fieldOf(i, "template.spec.containers[0].args[0]"), "nothing replaces %s here", shorten(m))
 	}
 	role.Entry = "exec bash -c " + quote(escapeKube(script), nil)
@@ -135,7 +134,7 @@ func (d *Draft) setTasks(key string) error {
 }
 
 // paiReference matches the variables that may be in the paths of a job of OpenPAI.
-var paiReference = regexp.MustCompile(`\$\{?(PAI_DEFAULT_FS_URI|PAI_USER_NAME|PAI_USERNAME|PAI_JOB_NAME)\b\}?`)
+var paiReference = atFirstUse(`\$\{?(PAI_DEFAULT_FS_URI|PAI_USER_NAME|PAI_USERNAME|PAI_JOB_NAME)\b\}?`)
 
 // Place finds codeDir and dataDir of a job of OpenPAI on the service, when all is set. Package overrides codeDir, and an
 // input dataDir.
@@ -145,7 +144,7 @@ func (d *Draft) Place(user, datacenter string) error {
 		return nil
 	}
 	expand := func(text string) string {
-		return paiReference.ReplaceAllStringFunc(text, func(m string) string {
+		return paiReference().ReplaceAllStringFunc(text, func(m string) string {
 			switch strings.Trim(m, "${}") {
 			case "PAI_DEFAULT_FS_URI":
 				return "/pfs/" + datacenter + "/home"
