@@ -132,11 +132,14 @@ func (s *service) convert(t *testing.T) {
 	s.paddlectl(t, "", "dataset", "convert", "--format", "text", "--payload", "raw", "--compressor", "none", "--num-shards", "2", "--output-path", home+"/data", "--name-prefix", "train", source)
 }
 
+// password is that of alice, as a line.
+const password = "correct horse battery\n"
+
 // serve starts pfsd on an address that pods reach, with the user alice.
 func serve(t *testing.T, bin, host string) *service {
 	t.Helper()
 	dir := t.TempDir()
-	data, password := filepath.Join(dir, "data"), "correct horse battery\n"
+	data := filepath.Join(dir, "data")
 	s := &service{bin: bin, env: append(os.Environ(), "PADDLE_CONFIG="+filepath.Join(dir, "config"))}
 	add := exec.Command(filepath.Join(bin, "pfsd"), "user", "add", "alice", "--data", data, "--password-stdin")
 	add.Stdin = strings.NewReader(password)

@@ -89,6 +89,29 @@ func (j *jobs) evictedServer(t *testing.T) {
 	j.committed(t, spec, 1, "trainer-1", output.Failed)
 }
 
+// serverAway evicts the parameter server while pfsd is away: nobody sees why the pod goes, and another one takes its place.
+func (j *jobs) serverAway(t *testing.T) {
+	spec := j.spec("server-away", "once")
+	spec.UploadWait = 10 * time.Second
+	j.submit(t, spec)
+	j.training(t, spec)
+	ns, object := job.Namespace("alice"), job.ObjectName(spec.Name)
+	j.await(t, "the record of the pod", func() bool {
+		return strings.Contains(j.k.Kubectl(t, "", "-n", ns, "get", "configmap", object, "-o", "jsonpath={.data.state\\.json}"), `"servers":`)
+	})
+	server := object + "-1-pserver-0"
+	first := j.k.Kubectl(t, "", "-n", ns, "get", "pod", server, "-o", "jsonpath={.metadata.uid}")
+	j.s.stop()
+	j.evict(t, server)
+	j.await(t, "another pod", func() bool {
+		second, err := j.k.TryKubectl("", "-n", ns, "get", "pod", server, "-o", "jsonpath={.metadata.uid}")
+		return err == nil && second != first
+	})
+	j.s.restart(t, j.file)
+	j.until(t, spec.Name, "the reason", func(r *job.Record) bool { return strings.Contains(r.Reason, "pserver-0: its pod is gone") })
+	j.succeeded(t, spec, 2)
+}
+
 // evictedRank evicts a trainer that starts again in place.
 func (j *jobs) evictedRank(t *testing.T) {
 	spec := j.ranked("evicted-rank", "once")

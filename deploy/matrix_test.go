@@ -56,6 +56,7 @@ func matrix(t *testing.T, p pods, at place) {
 	t.Run("Evicted", j.evicted)
 	t.Run("EvictedRank", j.evictedRank)
 	t.Run("EvictedServer", j.evictedServer)
+	t.Run("ServerAway", j.serverAway)
 	t.Run("Preempted", j.preempted)
 	t.Run("NodeAgent", j.nodeAgent)
 	t.Run("LostNode", j.lostNode)
@@ -64,6 +65,7 @@ func matrix(t *testing.T, p pods, at place) {
 	t.Run("Image", j.image)
 	t.Run("Crowded", j.crowded)
 	t.Run("Converted", j.converted)
+	t.Run("Pages", j.pages)
 }
 
 // succeeded waits for the success of a job in an attempt, and checks and logs what it left.

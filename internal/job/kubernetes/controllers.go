@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -308,10 +309,34 @@ func (s *seen) groupReason(attempt string) string {
 		for _, c := range slices.Backward(list) {
 			m, _ := c.(map[string]any)
 			if m["type"] == "Unschedulable" && m["status"] == "True" {
-				return text + ": " + clean(fmt.Sprint(m["message"]))
+				return text + ": " + gangText(fmt.Sprint(m["message"]), phase == "Inqueue")
 			}
 		}
 		return text
 	}
 	return s.closed
+}
+
+var (
+	// homeless matches the number of pods in a message of Volcano that no node can take.
+	homeless = regexp.MustCompile(`; Pending: (?:.*, )?([0-9]+) Unschedulable`)
+	// origin matches why, for one of them.
+	origin = regexp.MustCompile(`\. Origin reason is(?: [^ ]+)?: (.+)$`)
+)
+
+// gangText says what the message of Volcano about a gang means. A gang is admitted when its queue has what it asks for.
+func gangText(message string, admitted bool) string {
+	if !strings.Contains(message, "tasks in gang unschedulable") {
+		return clean(message)
+	}
+	text := "the queue or the cluster has not enough left for all of them"
+	if n := homeless.FindStringSubmatch(message); n != nil {
+		text = "no node has what " + n[1] + " of them need"
+	} else if admitted {
+		text = "no nodes have been found for them yet"
+	}
+	if why := origin.FindStringSubmatch(message); why != nil {
+		text += ": " + why[1]
+	}
+	return clean(text)
 }

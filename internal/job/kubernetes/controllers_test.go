@@ -122,11 +122,11 @@ func TestVolcanoJob(t *testing.T) {
 		"metadata": tree{"name": object1 + "-1-uid", "namespace": job.Namespace("alice@example.com"), "labels": tree{labelJob: object1, managedBy: manager}},
 		"spec":     tree{"queue": "research"},
 		"status": tree{"phase": "Inqueue", "conditions": []any{
-			tree{"type": "Unschedulable", "status": "True", "message": "3/3 tasks in gang unschedulable: pod group is not ready, 3 minAvailable"}}},
+			tree{"type": "Unschedulable", "status": "True", "message": "3/3 tasks in gang unschedulable: pod group is not ready, 3 Pending, 3 minAvailable; Pending: 1 Schedulable, 2 Unschedulable. Origin reason is x-ps-0: 0/1 nodes are unavailable: 1 Insufficient cpu."}}},
 	})
 	s.f.mu.Unlock()
 	s.pass(t, 1)
-	if r := s.state(t); r.State != job.Pending || !strings.Contains(r.Reason, `wait in the queue "research": 3/3 tasks in gang unschedulable`) {
+	if r := s.state(t); r.State != job.Pending || !strings.Contains(r.Reason, `wait in the queue "research": no node has what 2 of them need: 0/1 nodes are unavailable: 1 Insufficient cpu.`) {
 		t.Errorf("%+v", r)
 	}
 	s.f.edit(t, "queues", "research", phase("state", "Closing"))
@@ -138,6 +138,27 @@ func TestVolcanoJob(t *testing.T) {
 	s.pass(t, 4)
 	if r := s.state(t); r.State != job.Failed || r.Reason != "trainer-1: exit code 7" {
 		t.Errorf("%+v", r)
+	}
+}
+
+// TestGangText: messages of Volcano in the terms of users.
+func TestGangText(t *testing.T) {
+	const head = "3/3 tasks in gang unschedulable: pod group is not ready, 3 Pending, 3 minAvailable"
+	for _, c := range []struct {
+		message  string
+		admitted bool
+		want     string
+	}{
+		{"3/0 tasks in gang unschedulable: pod group is not ready, 3 minAvailable", false, "the queue or the cluster has not enough left for all of them"},
+		{head, true, "no nodes have been found for them yet"},
+		{head + "; Pending: 3 Unschedulable. Origin reason is x-0: 0/1 nodes are unavailable: 1 node(s) were unschedulable.", true,
+			"no node has what 3 of them need: 0/1 nodes are unavailable: 1 node(s) were unschedulable."},
+		{head + ". Origin reason is: queue resource quota insufficient", false, "the queue or the cluster has not enough left for all of them: queue resource quota insufficient"},
+		{"something new", true, "something new"},
+	} {
+		if got := gangText(c.message, c.admitted); got != c.want {
+			t.Errorf("%q is %q, want %q", c.message, got, c.want)
+		}
 	}
 }
 

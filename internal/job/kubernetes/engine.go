@@ -13,6 +13,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 )
@@ -84,6 +85,8 @@ type stored struct {
 	Final   bool   `json:"final,omitempty"` // another attempt would fail in the same way
 	Taken   string `json:"taken,omitempty"` // the worker whose pod the cluster took away first in the attempt TakenN, and why
 	TakenN  int    `json:"taken_attempt,omitempty"`
+	// Servers are the pods of parameter servers in the present attempt: another one in their place does not know what they knew.
+	Servers map[string]types.UID `json:"servers,omitempty"`
 	// SucceededN is the attempt whose trainers have succeeded, while its parameter servers are being ended.
 	SucceededN int `json:"succeeded_attempt,omitempty"`
 }

@@ -20,6 +20,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 )
 
 // scene is an engine over a fake cluster, and a store.
@@ -531,6 +532,33 @@ func TestTaken(t *testing.T) {
 			t.Errorf("%+v", j)
 		}
 	})
+}
+
+// TestServerReplaced: another pod in the place of a parameter server's ends the attempt, also if nobody saw why the first one went.
+func TestServerReplaced(t *testing.T) {
+	s := newScene(t)
+	s.submit(t)
+	pod := func(attempt, uid string) {
+		p := testPod("0", mainState(isRunning()))
+		p.Name, p.UID = object1+"-"+attempt+"-pserver-0", types.UID(uid)
+		p.Labels[labelRole], p.Labels[labelAttempt] = job.Pserver, attempt
+		s.putPod(t, p)
+	}
+	pod("1", "first")
+	s.pass(t, 2)
+	if j := s.stored(t); j.FailedN != 0 || j.Servers["pserver-0"] != "first" {
+		t.Fatalf("%+v", j)
+	}
+	pod("1", "second")
+	s.pass(t, 4)
+	if j := s.stored(t); j.Attempt != 2 || !strings.HasPrefix(j.Failed, "pserver-0: its pod is gone, and with it what it knew") {
+		t.Fatalf("%+v", j)
+	}
+	pod("2", "third")
+	s.pass(t, 2)
+	if j := s.stored(t); j.Attempt != 2 || j.FailedN != 1 || j.Servers["pserver-0"] != "third" {
+		t.Errorf("%+v", j)
+	}
 }
 
 // stored returns the state of the job in the cluster.

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -15,6 +16,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/types"
 )
 
 const (
@@ -117,6 +119,10 @@ func (e *Engine) step(ctx context.Context, j *entry, s *seen, written map[key]st
 	if j.Created < j.Attempt {
 		return e.begin(ctx, j, s)
 	}
+	j, err := e.noteServers(ctx, j, s)
+	if err != nil {
+		return err
+	}
 	b := s.jobOf(&j.Spec, j.Attempt)
 	switch failed, final := e.failed(j, s, b); {
 	case j.SucceededN == j.Attempt || failed == "" && complete(j, s, b):
@@ -183,7 +189,8 @@ func trouble(j *entry, s *seen, b *controller, list []job.Worker) string {
 	}
 	if j.Spec.Restart == job.RestartJob {
 		// A StatefulSet replaces the pod of a parameter server, but what that knew is lost.
-		if strings.HasPrefix(taken, job.Pserver) && j.Spec.PAI == nil && !trainersOver(list) {
+		needed := !trainersOver(list)
+		if strings.HasPrefix(taken, job.Pserver) && j.Spec.PAI == nil && needed {
 			return taken
 		}
 		for _, w := range list {
@@ -191,6 +198,9 @@ func trouble(j *entry, s *seen, b *controller, list []job.Worker) string {
 				continue
 			}
 			p := podOf(s.pods, w.Role, j.Attempt, w.Index)
+			if uid, known := j.Servers[w.Name]; known && needed && (p == nil || p.UID != uid) {
+				return w.Name + ": its pod is gone, and with it what it knew: somebody removed it, or the cluster did while the service was away"
+			}
 			if p == nil {
 				continue
 			}
@@ -250,6 +260,32 @@ func (e *Engine) noteTaken(ctx context.Context, p *corev1.Pod) error {
 	return gone(err)
 }
 
+// noteServers records which pods the parameter servers of the present attempt have, so that one that is replaced while the service is
+// away is missed.
+func (e *Engine) noteServers(ctx context.Context, j *entry, s *seen) (*entry, error) {
+	found, attempt := map[string]types.UID{}, j.Attempt
+	for _, role := range j.Spec.Roles {
+		for i := range role.Replicas {
+			name := job.WorkerName(role.Name, i)
+			if _, known := j.Servers[name]; known || j.Spec.Restart != job.RestartJob || !j.Spec.Serves(role.Name) {
+				continue
+			}
+			if p := podOf(s.pods, role.Name, attempt, i); p != nil {
+				found[name] = p.UID
+			}
+		}
+	}
+	if len(found) == 0 {
+		return j, nil
+	}
+	return e.change(ctx, j, func(j *entry) {
+		if j.Attempt == attempt {
+			maps.Copy(found, j.Servers)
+			j.Servers = found
+		}
+	})
+}
+
 // firstFailure explains the failure of the worker of b that ended first, or returns "".
 func firstFailure(spec *job.Spec, list []job.Worker, b *controller) (text string) {
 	var first time.Time
@@ -284,7 +320,7 @@ func (e *Engine) fail(ctx context.Context, j *entry, s *seen, reason string, fin
 		if err := e.abandon(ctx, j, s, workers(j, s)); err != nil {
 			return err
 		}
-		_, err := e.change(ctx, j, func(j *entry) { j.Attempt, j.Workers = j.Created+1, nil })
+		_, err := e.change(ctx, j, func(j *entry) { j.Attempt, j.Workers, j.Servers = j.Created+1, nil, nil })
 		return err
 	}
 	j, err := e.finishWith(ctx, j, s, job.Failed, reason)
