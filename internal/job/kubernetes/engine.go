@@ -87,7 +87,7 @@ type stored struct {
 	TakenN  int    `json:"taken_attempt,omitempty"`
 	// Servers are the pods of parameter servers in the present attempt: another one in their place does not know what they knew.
 	Servers map[string]types.UID `json:"servers,omitempty"`
-	// SucceededN is the attempt whose trainers have succeeded, while its parameter servers are being ended.
+	// SucceededN is the attempt that has succeeded, while the processes that are left are being ended.
 	SucceededN int `json:"succeeded_attempt,omitempty"`
 }
 

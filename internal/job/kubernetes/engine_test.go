@@ -349,6 +349,9 @@ func TestKill(t *testing.T) {
 	if r := s.state(t); r.State != job.Killed || last.State != job.Killed || !slices.Equal(s.left(), []string{"configmaps/" + object1}) {
 		t.Errorf("%+v; %+v; %q are left", r, last, s.left())
 	}
+	if w := s.stored(t).Workers; len(w) != 3 || w[0].State != job.Killed || w[2].Outputs != "_INCOMPLETE" {
+		t.Errorf("the workers of the killed job are %+v", w)
+	}
 	if err := s.Kill(t.Context(), "alice@example.com", "Fit.A-line", tell); err != nil {
 		t.Errorf("again: %v", err)
 	}
@@ -368,6 +371,9 @@ func TestKill(t *testing.T) {
 	s.pass(t, 3)
 	if r := s.state(t); r.State != job.Killed || !slices.Equal(s.left(), []string{"configmaps/" + object1}) {
 		t.Errorf("%+v; %q are left", r, s.left())
+	}
+	if w := s.stored(t).Workers; len(w) != 3 || w[0].State != job.Killed || w[2].Outputs != "_INCOMPLETE" {
+		t.Errorf("the workers of the killed job are %+v", w)
 	}
 }
 

@@ -122,6 +122,19 @@ func TestNoPods(t *testing.T) {
 	if want := "the quota pfs is used up: a pod needs requests.cpu=2100m; in use: requests.cpu=9; limit: requests.cpu=10"; r.State != job.Pending || r.Reason != want {
 		t.Errorf("%s: %s", r.State, r.Reason)
 	}
+	for _, c := range []struct{ reason, message, want string }{
+		{"Unhealthy", "Startup probe failed: pfs-agent: status: nothing is mounted at /pfs/dc", "/pfs is being mounted: pfs-agent: status: nothing is mounted at /pfs/dc"},
+		{"PodFailurePolicy", "Pod x/y has condition DisruptionTarget matching FailJob rule at index 0", "a process has failed, and the others end"},
+	} {
+		if r := judge(j, &seen{notes: []corev1.Event{{Reason: c.reason, Message: c.message}}}); r.Reason != c.want {
+			t.Errorf("%s: %s", c.reason, r.Reason)
+		}
+	}
+	j.Taken, j.TakenN = "trainer-1: evicted from its node: of the test", 1
+	r = judge(j, &seen{pods: []corev1.Pod{testPod("0", mainState(isRunning()))}, notes: []corev1.Event{note}})
+	if want := "1 of 3 processes wait for peers; trainer-1: evicted from its node: of the test"; r.Reason != want {
+		t.Errorf("while the attempt ends: %s", r.Reason)
+	}
 }
 
 // TestUploading shows a rank whose program has ended, and whose sidecar has not.

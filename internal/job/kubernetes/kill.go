@@ -34,6 +34,7 @@ func (e *Engine) Kill(ctx context.Context, user, name string, tell func(*job.Rec
 	var last string
 	err = e.stop(ctx, j, func(s *seen) {
 		r := judge(j, s)
+		j.Workers, j.Started = r.Workers, r.Started // pods are soon gone
 		if r.State == job.Killing {
 			r.Reason = fmt.Sprintf("%d of %d processes are still ending", len(s.pods), len(r.Workers))
 		}
@@ -46,12 +47,9 @@ func (e *Engine) Kill(ctx context.Context, user, name string, tell func(*job.Rec
 		return err
 	}
 	if !j.State.Ended() {
-		if err := e.abandon(ctx, j, &seen{}, workers(j, &seen{})); err != nil {
+		if j, err = e.finishWith(ctx, j, &seen{}, job.Killed, ""); err != nil {
 			return err
 		}
-	}
-	if j, err = e.finish(ctx, j, job.Killed, ""); err != nil {
-		return err
 	}
 	tell(&j.Record)
 	return nil
@@ -170,10 +168,12 @@ func (e *Engine) finish(ctx context.Context, j *entry, state job.State, reason s
 	if j.State.Ended() {
 		return j, nil
 	}
+	workers, started := j.Workers, j.Started
 	end := func(j *entry) {
 		if j.State.Ended() {
 			return
 		}
+		j.Workers, j.Started = workers, started
 		j.State, j.Reason, j.Ended = state, reason, time.Now().UTC().Truncate(time.Second)
 		for i := range j.Workers {
 			if w := &j.Workers[i]; !w.State.Ended() {

@@ -215,6 +215,10 @@ func noteText(n corev1.Event) string {
 			return q
 		}
 		return "a pod is refused: " + clean(n.Message)
+	case "Unhealthy": // only the container that mounts has a probe
+		return "/pfs is being mounted: " + strings.TrimPrefix(clean(n.Message), "Startup probe failed: ")
+	case batchv1.JobReasonPodFailurePolicy:
+		return "a process has failed, and the others end"
 	}
 	return clean(n.Message)
 }

@@ -286,12 +286,21 @@ func (e *Engine) noteServers(ctx context.Context, j *entry, s *seen) (*entry, er
 	})
 }
 
-// firstFailure explains the failure of the worker of b that ended first, or returns "".
+// firstFailure explains the failure of the worker of b that ended first, or returns "". Failures that the rules of a role allow do not count.
 func firstFailure(spec *job.Spec, list []job.Worker, b *controller) (text string) {
+	failed := func(w job.Worker) bool { return w.State == job.Failed || w.ExitCode != nil && *w.ExitCode != 0 }
+	failures, fatal := map[string]int{}, map[string]bool{}
+	for _, w := range list {
+		if failed(w) {
+			failures[w.Role]++
+		}
+	}
+	for _, r := range spec.Roles {
+		fatal[r.Name] = r.Fails(failures[r.Name]) && (!spec.Serves(r.Name) || !b.resource.Empty())
+	}
 	var first time.Time
 	for _, w := range list {
-		failed := w.State == job.Failed || w.ExitCode != nil && *w.ExitCode != 0
-		if failed && (!spec.Serves(w.Role) || !b.resource.Empty()) && w.Reason != "" && (text == "" || w.Ended.Before(first)) {
+		if failed(w) && fatal[w.Role] && w.Reason != "" && (text == "" || w.Ended.Before(first)) {
 			text, first = w.Name+": "+strings.TrimSuffix(w.Reason, "; upload pending"), w.Ended
 		}
 	}
@@ -349,10 +358,21 @@ func (e *Engine) begin(ctx context.Context, j *entry, s *seen) error {
 
 // succeed ends a job whose trainers have all succeeded: it ends the parameter servers and commits the outputs.
 func (e *Engine) succeed(ctx context.Context, j *entry, s *seen) error {
+	left := s.open()
 	if b := s.jobOf(&j.Spec, j.Attempt); b != nil && b.resource == paddleJobs && !s.over(j.Attempt) {
-		return e.endServers(ctx, j, s)
+		if j.SucceededN != j.Attempt && !serversOverdue(j, s) {
+			return nil
+		}
+		left = s
 	}
-	if err := e.stopAttempts(ctx, s.open(), func(int) bool { return true }); err != nil {
+	if j.SucceededN != j.Attempt { // what its processes were is known when their pods are gone
+		r := judge(j, s)
+		var err error
+		if j, err = e.change(ctx, j, func(j *entry) { j.SucceededN, j.Workers, j.Started = j.Attempt, r.Workers, r.Started }); err != nil {
+			return err
+		}
+	}
+	if err := e.stopAttempts(ctx, left, func(int) bool { return true }); err != nil {
 		return err
 	}
 	if len(s.sets) > 0 || !s.over(j.Attempt) {
@@ -394,21 +414,12 @@ func succeeded(j *entry, s *seen) (names []string) {
 // serverTime is the time that parameter servers have to end by themselves.
 const serverTime = 15 * time.Second
 
-// endServers removes a PaddleJob whose trainers have succeeded and whose parameter servers do not end by themselves.
-func (e *Engine) endServers(ctx context.Context, j *entry, s *seen) error {
-	if j.SucceededN != j.Attempt {
-		r := judge(j, s)
-		serving := slices.ContainsFunc(r.Workers, func(w job.Worker) bool {
-			return w.Role == job.Pserver && w.State != job.Uploading && !w.State.Ended()
-		})
-		if !serving || slices.ContainsFunc(r.Workers, func(w job.Worker) bool { return w.Role == job.Trainer && time.Since(w.Ended) < serverTime }) {
-			return nil
-		}
-		if _, err := e.change(ctx, j, func(j *entry) { j.SucceededN, j.Workers, j.Started = j.Attempt, r.Workers, r.Started }); err != nil {
-			return err
-		}
-	}
-	return e.stopAttempts(ctx, s, func(int) bool { return true })
+// serversOverdue reports whether the trainers of a PaddleJob have succeeded, and its parameter servers do not end by themselves.
+func serversOverdue(j *entry, s *seen) bool {
+	list := workers(j, s)
+	return slices.ContainsFunc(list, func(w job.Worker) bool {
+		return w.Role == job.Pserver && w.State != job.Uploading && !w.State.Ended()
+	}) && !slices.ContainsFunc(list, func(w job.Worker) bool { return w.Role == job.Trainer && time.Since(w.Ended) < serverTime })
 }
 
 // killed completes a kill whose caller has gone.
@@ -419,10 +430,7 @@ func (e *Engine) killed(ctx context.Context, j *entry, s *seen) error {
 	if err := e.removeShared(ctx, j.ns(), j.name()); err != nil {
 		return err
 	}
-	if err := e.abandon(ctx, j, s, workers(j, s)); err != nil {
-		return err
-	}
-	_, err := e.finish(ctx, j, job.Killed, "")
+	_, err := e.finishWith(ctx, j, s, job.Killed, "")
 	return err
 }
 

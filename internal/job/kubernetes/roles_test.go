@@ -2,6 +2,7 @@ package kubernetes
 
 import (
 	"testing"
+	"time"
 
 	"github.com/paddlecloud/pfs/internal/job"
 	batchv1 "k8s.io/api/batch/v1"
@@ -57,5 +58,53 @@ func TestTaskRoles(t *testing.T) {
 		if s.jobOf(spec, 2) != nil {
 			t.Error("another attempt has Jobs")
 		}
+	}
+}
+
+// TestTaskReason: the reason for the end of an attempt is not a failure that the rules of its role allow.
+func TestTaskReason(t *testing.T) {
+	spec := testSpec()
+	spec.PAI = &job.PAI{Protocol: 1}
+	spec.Roles = []job.Role{{Name: "some", Replicas: 3, MinFailed: 2}, {Name: "worker", Replicas: 1}}
+	three, early := 3, time.Now()
+	list := []job.Worker{
+		{Name: "some-0", Role: "some", State: job.Failed, ExitCode: &three, Reason: "exit code 3", Ended: early},
+		{Name: "some-1", Role: "some", State: job.Running},
+		{Name: "worker-0", Role: "worker", State: job.Failed, ExitCode: &three, Reason: "exit code 3", Ended: early.Add(time.Second)},
+	}
+	if got := firstFailure(spec, list, &controller{}); got != "worker-0: exit code 3" {
+		t.Errorf("the reason is %q", got)
+	}
+	list[1] = job.Worker{Name: "some-1", Role: "some", State: job.Failed, ExitCode: &three, Reason: "exit code 3", Ended: early.Add(time.Minute)}
+	if got := firstFailure(spec, list, &controller{}); got != "some-0: exit code 3" {
+		t.Errorf("with two failures the reason is %q", got)
+	}
+}
+
+// TestTasksEnd: a job that has succeeded does not run again while the tasks that are left are being ended.
+func TestTasksEnd(t *testing.T) {
+	spec := testSpec()
+	spec.PAI = &job.PAI{Protocol: 1}
+	spec.Roles = []job.Role{{Name: "ps", Replicas: 1, MinFailed: -1}, {Name: "worker", Replicas: 1, MinSucceeded: 1}}
+	s := newScene(t)
+	if err := s.Submit(t.Context(), spec); err != nil {
+		t.Fatal(err)
+	}
+	pod := func(role string, state corev1.ContainerState) {
+		p := testPod("0", mainState(state))
+		p.Name, p.Labels[labelRole] = attemptName(spec, 1, role)+"-0-x", role
+		s.putPod(t, p)
+	}
+	pod("ps", isRunning())
+	pod("worker", ended0(0, "Completed", ""))
+	s.f.edit(t, "jobs", attemptName(spec, 1, "worker"), condition("Complete", ""))
+	s.pass(t, 1) // the Job of ps is removed, and its pod with it
+	r, err := s.Job(t.Context(), "alice@example.com", "Fit.A-line")
+	if err != nil || r.State != job.Uploading || r.Workers[0].State != job.Running {
+		t.Errorf("%+v, %v", r, err)
+	}
+	s.pass(t, 2)
+	if r := s.state(t); r.State != job.Succeeded {
+		t.Errorf("%+v", r)
 	}
 }

@@ -168,7 +168,7 @@ func judge(j *entry, s *seen) *job.Record {
 		r.State, r.Reason = job.Killing, "its processes end and upload their outputs"
 	case j.FailedN == j.Attempt:
 		r.State, r.Reason = job.Running, fmt.Sprintf("attempt %d of %d failed: %s; its processes end and upload their outputs", j.Attempt, j.Spec.MaxAttempts, j.Failed)
-	case over == trainers:
+	case over == trainers || j.SucceededN == j.Attempt:
 		r.State, r.Reason = job.Uploading, "upload pending: the outputs are being committed"
 	case running+over > 0:
 		r.State = job.Running
@@ -198,6 +198,9 @@ func pending(j *entry, list []job.Worker, s *seen) string {
 	}
 	if group := s.groupReason(operatorName(&j.Spec, j.Attempt)); group != "" && waiting == len(list) {
 		first = group
+	}
+	if first == "" && j.TakenN == j.Attempt {
+		first = j.Taken
 	}
 	if first == "" {
 		first = cmp.Or(noteReason(s.notes), "its pods are being made")
