@@ -61,13 +61,13 @@ var allowed = map[string][]string{
 	"pfs/pfstest":  {"pfs", "pfs/digest", "pfs/memfs"},
 
 	// Gateways of other protocols. They never import each other.
-	"internal/gateway":             {"internal/pace", "pfs", "pfs/auth"},
+	"internal/gateway":             {"internal/pace", "pfs", "pfs/auth", "pfs/digest"},
 	"pfs/webdav":                   {"internal/gateway", "internal/pace", "pfs", "pfs/auth", "pfs/digest", "internal/fair", "pfs/linkfs", "pfs/wire"},
 	"internal/hadooptoken":         {},
 	"pfs/webhdfs":                  {"internal/gateway", "internal/hadooptoken", "internal/lru", "internal/pace", "internal/unixmode", "pfs", "pfs/auth", "pfs/digest", "pfs/linkfs"},
 	"internal/gateway/gatewaytest": {"internal/gateway", "internal/pace", "pfs", "pfs/auth", "pfs/namespace", "pfs/server"},
 
-	"pfs/sftpd": {"internal/gateway", "internal/unixmode", "pfs", "pfs/auth", "pfs/digest", "pfs/linkfs"},
+	"pfs/sftpd": {"internal/fair", "internal/gateway", "internal/unixmode", "pfs", "pfs/auth", "pfs/digest", "pfs/linkfs"},
 
 	// The mount.
 	"fuse":        {"pfs", "internal/unixmode"},

@@ -27,6 +27,8 @@ type Session interface {
 	Do(ctx context.Context, method string, do func(ctx context.Context) error) error
 	// Change is Do for a request that changes something. fields, such as "path" and a path, are for its audit line.
 	Change(ctx context.Context, method string, do func(ctx context.Context) error, fields ...any) error
+	// Transfer waits for a place for a body or a file in transit, which has a buffer. The caller calls end once.
+	Transfer(ctx context.Context) (end func(), err error)
 	// Audit writes an audit line about what is not one Change.
 	Audit(ctx context.Context, method string, err error, fields ...any)
 	// Moved counts bytes that were received and sent.

@@ -7,6 +7,7 @@ import (
 	"io"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/paddlecloud/pfs/internal/gateway"
 	"github.com/paddlecloud/pfs/internal/gateway/gatewaytest"
@@ -64,6 +65,31 @@ func TestSession(t *testing.T) {
 		if !strings.Contains(metrics, want) {
 			t.Errorf("no %s in the metrics", want)
 		}
+	}
+}
+
+// TestTransfer takes as many places as a user may have: another user has places, and the user again when one is free.
+func TestTransfer(t *testing.T) {
+	s := gatewaytest.New(t, memfs.New(memfs.Options{}))
+	x := s.Session(t, gatewaytest.Alice, "test")
+	var end func()
+	for range 64 {
+		var err error
+		if end, err = x.Transfer(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
+	defer cancel()
+	if _, err := x.Transfer(ctx); err == nil {
+		t.Error("no limit for a user")
+	}
+	if _, err := s.Session(t, gatewaytest.Bob, "test").Transfer(t.Context()); err != nil {
+		t.Errorf("another user: %v", err)
+	}
+	end()
+	if _, err := x.Transfer(t.Context()); err != nil {
+		t.Errorf("after one has ended: %v", err)
 	}
 }
 

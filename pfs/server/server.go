@@ -114,6 +114,7 @@ type Server struct {
 	writes   *queue      // batches that are written
 	logins   *slots      // by address
 	extended *slots      // of extensions, by user: they may last for hours
+	content  *slots      // of sessions, by user: bodies and files in transit
 	copies   *budgets
 	copying  *slots // by the copy, one for each
 	senders  *senders
@@ -145,6 +146,7 @@ func New(cfg Config) *Server {
 		writes:   newQueue(),
 		logins:   newSlots(logins, logins/4),
 		extended: newSlots(cfg.MaxRequests, cfg.MaxRequests/4),
+		content:  newSlots(transfers, transfers/4),
 		copies:   newBudgets(),
 		copying:  newSlots(cfg.MaxRequests, 1),
 		senders:  newSenders(),

@@ -82,6 +82,14 @@ func (x *Session) Change(ctx context.Context, method string, do func(ctx context
 	return err
 }
 
+// transfers bounds the bodies and files in transit in all sessions, each of which has a buffer; a user gets a quarter.
+const transfers = 256
+
+// Transfer waits for a place for a body or a file in transit. The caller calls end once.
+func (x *Session) Transfer(ctx context.Context) (end func(), err error) {
+	return x.s.content.acquire(ctx, x.grant.Name)
+}
+
 // Audit writes an audit line about what is not one Change, such as the beginning of a session.
 func (x *Session) Audit(ctx context.Context, method string, err error, fields ...any) {
 	args := append([]any{"user", x.grant.Name, "remote", x.remote, "method", method, "result", result(err), "protocol", x.protocol}, fields...)

@@ -6,7 +6,6 @@ import (
 	"encoding/binary"
 	"fmt"
 	"io"
-	"runtime"
 	"strings"
 	"sync"
 
@@ -92,7 +91,6 @@ func (s *Server) sftp(ctx context.Context, u *user, ch ssh.Channel) error {
 		if err := x.packet(ctx, buf); err != nil {
 			return err
 		}
-		runtime.Gosched()
 		if cap(buf) > maxKept || cap(x.reply) > maxKept {
 			if in.Buffered() == 0 && len(x.handles) == 0 {
 				buf, x.reply = nil, nil // an idle session needs little memory

@@ -9,7 +9,7 @@
 // A file that a client creates or cuts to nothing is an upload. It becomes visible whole when the client closes it. Until
 // then, Stat shows it to its own user with the bytes that are staged, and others see what was there before. A file
 // that is opened for reading and writing is changed in place, where the store can. An upload whose client begins to write at
-// random offsets is published and goes on in place.
+// random offsets is published and goes on in place. So does one that is synced: sshfs ignores the errors of CLOSE.
 //
 // A file that is opened for writing without being cut is one of three things, which the first write tells. At offset 0 it
 // is an upload, since scp replaces files so: it cuts the file when all bytes are there. If it does not, the bytes behind
@@ -28,8 +28,9 @@
 // # Limits
 //
 // Requests of a session are served one after the other, each in the user's share of slots and turns, so a session needs a
-// buffer for one packet and one answer. A listing holds one page. Sessions in a connection, open files of a session and of a user,
-// and the time for logging in are limited. A connection ends within 10 seconds after its user's credentials were revoked.
+// buffer for one packet and one answer. The connections of a user take turns to decrypt what they receive. A listing holds
+// one page. Sessions in a connection, open files of a session and of a user, and the time for logging in are limited. A
+// connection ends within 10 seconds after its user's credentials were revoked.
 //
 // # Files
 //

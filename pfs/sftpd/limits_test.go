@@ -8,6 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/paddlecloud/pfs/internal/fair"
 	"github.com/paddlecloud/pfs/internal/gateway/gatewaytest"
 	"github.com/paddlecloud/pfs/pfs/memfs"
 )
@@ -20,12 +21,43 @@ func TestStalledClient(t *testing.T) {
 			defer here.Close()
 			_ = there.SetDeadline(time.Now().Add(loginTime))
 			c := &pacedConn{Conn: there}
-			c.begin()
+			c.begin(func() (func(), error) { return func() {}, nil })
 			time.Sleep(idle)
 			began := time.Now()
 			if _, err := c.Write([]byte("x")); !errors.Is(err, os.ErrDeadlineExceeded) || time.Since(began) != stall {
 				t.Errorf("a write after %v ends after %v: %v", idle, time.Since(began), err)
 			}
+		})
+	}
+}
+
+// TestTurns reads from two connections of a user and from one of another: what the first has read is carried out before the second
+// goes on, unless it takes too long, and the other user does not wait for it.
+func TestTurns(t *testing.T) {
+	for _, rests := range []time.Duration{step / 2, time.Hour} {
+		synctest.Test(t, func(t *testing.T) {
+			queue := fair.New(2)
+			dial := func(user string) *pacedConn {
+				here, there := net.Pipe()
+				t.Cleanup(func() { here.Close() })
+				go func() { _, _ = here.Write([]byte("x")) }()
+				c := &pacedConn{Conn: there}
+				c.begin(func() (func(), error) {
+					return queue.TakeFor(t.Context(), step, fair.Claim{Key: user, Share: 1})
+				})
+				return c
+			}
+			began := time.Now()
+			read := func(c *pacedConn, want time.Duration) {
+				if _, err := c.Read(make([]byte, 1)); err != nil || time.Since(began) != want {
+					t.Errorf("a read ends after %v, want %v: %v", time.Since(began), want, err)
+				}
+			}
+			first := dial("alice")
+			read(first, 0)
+			time.AfterFunc(rests, first.rest)
+			read(dial("bob"), 0)
+			read(dial("alice"), min(rests, step))
 		})
 	}
 }

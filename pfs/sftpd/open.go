@@ -386,46 +386,54 @@ func (x *session) setUpload(_ context.Context, up *upload, a attributes) error {
 	return nil
 }
 
-// sync makes what was written durable. An upload without a journal is left to its close, which syncs it anyway: until
-// then nobody would find its bytes after a crash.
+// sync makes what was written durable. An upload is published: until then nobody would find its bytes after a crash, and
+// clients such as sshfs ignore the errors of CLOSE.
 func (x *session) sync(ctx context.Context, p *parser) error {
 	o, err := x.file(ctx, p)
-	switch {
-	case err != nil:
+	if err != nil {
 		return err
-	case o.h != nil:
-		return o.u.Do(ctx, "sync", o.h.Sync)
-	case o.up != nil && o.up.journal != nil:
-		return o.u.Do(ctx, "sync", func(ctx context.Context) error {
-			return errors.Join(o.up.w.Sync(ctx), o.up.journal.w.Sync(ctx))
-		})
 	}
-	return nil
+	if o.up != nil {
+		changed := o.old > 0 // in place
+		if err := o.publishEarly(ctx); err != nil || !changed {
+			return err
+		}
+	}
+	if o.h == nil {
+		return nil
+	}
+	return o.u.Do(ctx, "sync", o.h.Sync)
 }
 
 func (o *file) close(ctx context.Context) error {
-	switch {
-	case o.f != nil:
+	if o.f != nil {
 		return o.f.Close()
-	case o.h != nil:
-		return o.u.Do(ctx, "close", o.h.Close)
-	case o.up == nil:
-		return nil
 	}
-	err := error(nil)
-	if o.old > 0 {
-		if err = o.keepRest(ctx); err == nil && o.up == nil {
-			return o.u.Do(ctx, "close", o.h.Close)
+	if o.up != nil {
+		if err := o.publish(ctx); err != nil {
+			o.abandon()
+			o.up = nil
+			return err
 		}
 	}
-	if err == nil {
-		err = o.up.publish(ctx)
+	if o.h == nil {
+		return nil
 	}
-	if err != nil {
-		o.up.abandon()
+	return o.u.Do(ctx, "close", o.h.Close)
+}
+
+// publish publishes the upload, or completes it in place.
+func (o *file) publish(ctx context.Context) error {
+	if o.old > 0 {
+		if err := o.keepRest(ctx); err != nil || o.up == nil {
+			return err
+		}
+	}
+	if err := o.up.publish(ctx); err != nil {
+		return err
 	}
 	o.up = nil
-	return err
+	return nil
 }
 
 func (o *file) abandon() {

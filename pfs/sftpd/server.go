@@ -12,6 +12,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/paddlecloud/pfs/internal/fair"
 	"github.com/paddlecloud/pfs/internal/gateway"
 	"github.com/paddlecloud/pfs/pfs"
 	"github.com/paddlecloud/pfs/pfs/auth"
@@ -31,6 +32,8 @@ const (
 	maxSessions = 128
 	// maxHandles bounds the open files and directories of a session.
 	maxHandles = 256
+	// step is how long a connection keeps its turn. One that takes longer probably waits for something else.
+	step = time.Millisecond
 	// maxUserHandles bounds those of a user in all sessions.
 	maxUserHandles = 1024
 )
@@ -64,6 +67,7 @@ type Server struct {
 	fingerprint string
 
 	handles, sessions *shares
+	received          *fair.Queue // who may decrypt and take apart what was received
 
 	mu    sync.Mutex
 	conns map[net.Conn]*user // nil until the user is known
@@ -93,7 +97,8 @@ func New(cfg Config) (*Server, error) {
 	if err != nil {
 		return nil, pfs.Errorf("sftpd.New", "", pfs.Invalid, "the host key: %w", err)
 	}
-	s := &Server{cfg: cfg, uploads: newUploads(), conns: map[net.Conn]*user{}, handles: newShares(maxUserHandles), sessions: newShares(maxSessions)}
+	s := &Server{cfg: cfg, uploads: newUploads(), conns: map[net.Conn]*user{}, handles: newShares(maxUserHandles), sessions: newShares(maxSessions),
+		received: fair.New(runtime.GOMAXPROCS(0))}
 	s.ssh = &ssh.ServerConfig{
 		Config: ssh.Config{
 			KeyExchanges: []string{ssh.KeyExchangeMLKEM768X25519, ssh.KeyExchangeCurve25519, ssh.KeyExchangeECDHP256, ssh.KeyExchangeDH16SHA512},
@@ -221,9 +226,11 @@ func (s *Server) serve(ctx context.Context, nc net.Conn) error {
 		return err
 	}
 	defer conn.Close()
-	paced.begin()
 	go ssh.DiscardRequests(requests)
 	g, _ := conn.Permissions.ExtraData[grantKey{}].(auth.Grant)
+	paced.begin(func() (end func(), err error) {
+		return s.received.TakeFor(ctx, step, fair.Claim{Key: g.Name, Share: max(1, runtime.GOMAXPROCS(0)-1)})
+	})
 	remote := nc.RemoteAddr().String()
 	x, err := s.cfg.Open(ctx, g, remote)
 	if err != nil {
@@ -269,7 +276,7 @@ func (s *Server) serve(ctx context.Context, nc net.Conn) error {
 		work.Go(func() {
 			defer end()
 			defer ch.Close()
-			err := pfs.Guard("sftpd.channel", "", func() error { return s.channel(ctx, u, ch, requests) })
+			err := pfs.Guard("sftpd.channel", "", func() error { return s.channel(ctx, u, turnChannel{ch, paced}, requests) })
 			if err != nil {
 				s.cfg.Logger.Debug("sftp session ended", "remote", remote, "user", g.Name, "err", err)
 			}
@@ -279,30 +286,70 @@ func (s *Server) serve(ctx context.Context, nc net.Conn) error {
 }
 
 // pacedConn ends a connection whose client accepts no bytes. The deadline for the login stays until begin is called.
+//
+// From then on, what was read is decrypted and carried out in a turn: from a Read until the session waits for more. Else
+// the connections of one user, each with bytes at hand, keep the processors.
 type pacedConn struct {
 	net.Conn
-	mu    sync.Mutex // a Write and begin do not change the deadline at a time
-	begun bool
+
+	mu   sync.Mutex                     // also: a Write and begin do not change the deadline at a time
+	take func() (end func(), err error) // waits for a turn; nil until begin is called
+	end  func()                         // ends the turn; nil if there is none
+	till time.Time                      // when it ends by itself
 }
 
-func (c *pacedConn) begin() {
+func (c *pacedConn) begin(take func() (end func(), err error)) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.begun = true
+	c.take = take
 	_ = c.SetReadDeadline(time.Time{})
 	_ = c.SetWriteDeadline(time.Now().Add(stall))
 }
 
-// Read lets others run: with bytes always at hand, the decryption of many connections would keep the processors.
+// Read is called by one goroutine at a time.
 func (c *pacedConn) Read(p []byte) (int, error) {
 	n, err := c.Conn.Read(p)
-	runtime.Gosched()
-	return n, err
+	c.mu.Lock()
+	take := c.take
+	if c.end != nil && time.Now().Before(c.till) {
+		take = nil
+	}
+	c.mu.Unlock()
+	if err != nil || take == nil {
+		return n, err
+	}
+	if end, err := take(); err == nil { // else the connection ends
+		c.mu.Lock()
+		c.end, c.till = end, time.Now().Add(step)
+		c.mu.Unlock()
+	}
+	return n, nil
+}
+
+// rest ends the turn.
+func (c *pacedConn) rest() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.end != nil {
+		c.end()
+		c.end = nil
+	}
+}
+
+// turnChannel is a session whose connection rests while the session waits for bytes.
+type turnChannel struct {
+	ssh.Channel
+	conn *pacedConn
+}
+
+func (c turnChannel) Read(p []byte) (int, error) {
+	c.conn.rest()
+	return c.Channel.Read(p)
 }
 
 func (c *pacedConn) Write(p []byte) (int, error) {
 	c.mu.Lock()
-	if c.begun {
+	if c.take != nil {
 		_ = c.SetWriteDeadline(time.Now().Add(stall))
 	}
 	c.mu.Unlock()

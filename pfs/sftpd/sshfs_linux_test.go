@@ -61,6 +61,25 @@ df . > /dev/null
 	if want := "one\ntwo\n600 1577934245 8\n52\n"; err != nil || string(out) != want {
 		t.Errorf("%v\n%s", err, out)
 	}
+	// sshfs ignores the errors of CLOSE: only fsync tells a program that the file cannot be published.
+	if err := os.Mkdir(filepath.Join(m, "gone"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	f, err := os.OpenFile(filepath.Join(m, "gone/lost"), os.O_WRONLY|os.O_CREATE, 0o644)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if _, err := f.WriteString("lost"); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.RemoveAll(filepath.Join(w.store, "home", gatewaytest.Alice, "gone")); err != nil {
+		t.Fatal(err)
+	}
+	if err := f.Sync(); err == nil {
+		t.Error("fsync of a file that cannot be published: no error")
+	}
+	_ = f.Close()
 	if out, err := unmount(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}

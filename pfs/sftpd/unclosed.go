@@ -78,5 +78,10 @@ func (o *file) publishEarly(ctx context.Context) error {
 	if o.up.can.Has(pfs.CanOpenHandle | pfs.CanWriteRandom) {
 		return o.toInPlace(ctx)
 	}
-	return o.close(ctx)
+	if err := o.publish(ctx); err != nil {
+		return err
+	}
+	o.old = 0
+	o.undecided = func(ctx context.Context, _ int64) error { return o.openInPlace(ctx, flagWrite|flagAppend, 0) }
+	return nil
 }

@@ -108,3 +108,48 @@ func TestUnclosed(t *testing.T) {
 		})
 	}
 }
+
+// TestSync syncs a file that is still open: everybody sees it, and it can be written on where the store can. If the file cannot be
+// published, then fsync says so, and so does CLOSE.
+func TestSync(t *testing.T) {
+	for name, without := range map[string]pfs.Capabilities{"random": 0, "append": pfs.CanWriteRandom} {
+		t.Run(name, func(t *testing.T) {
+			fsys := memfs.New(memfs.Options{Without: without})
+			s := gatewaytest.New(t, fsys)
+			addr, _ := serve(t, s)
+			c, other := dial(t, addr, gatewaytest.Alice), dial(t, addr, gatewaytest.Alice)
+			sync := func(h []byte) uint32 { return c.code(t, 200, str("fsync@openssh.com"), h) }
+			home := pfs.Path("/home/" + gatewaytest.Alice)
+			h := c.open(t, "f", 0x1a)
+			n := 0
+			for _, piece := range []string{"some", " more", " bytes"} {
+				c.write(t, h, []byte(piece), n)
+				if code := sync(h); code != 0 {
+					t.Fatalf("fsync: code %d", code)
+				}
+				n += len(piece)
+				if got := other.size(t, "f"); got != uint64(n) {
+					t.Fatalf("another session sees %d bytes after fsync of %d", got, n)
+				}
+			}
+			if code := c.code(t, 4, h); code != 0 {
+				t.Errorf("CLOSE: code %d", code)
+			}
+			if got := string(pfstest.ReadFile(t, fsys, home+"/f")); got != "some more bytes" {
+				t.Errorf("%q", got)
+			}
+			pfstest.MustMkdir(t, fsys, home+"/d")
+			h = c.open(t, "d/f", 0x1a)
+			c.write(t, h, []byte("lost"), 0)
+			if err := pfs.RemoveTree(t.Context(), fsys, home+"/d"); err != nil {
+				t.Fatal(err)
+			}
+			if code := sync(h); code == 0 {
+				t.Error("fsync of a file that cannot be published: no error")
+			}
+			if code := c.code(t, 4, h); code == 0 {
+				t.Error("CLOSE of a file that cannot be published: no error")
+			}
+		})
+	}
+}

@@ -17,6 +17,11 @@ import (
 
 // raw sends a file, or ranges of it.
 func (x *Web) raw(v *visit, name pfs.Path) error {
+	end, err := v.session.Transfer(v.Context())
+	if err != nil {
+		return err
+	}
+	defer end()
 	f, err := v.open(name)
 	if err != nil {
 		return err

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"slices"
 
+	"github.com/paddlecloud/pfs/internal/gateway"
 	"github.com/paddlecloud/pfs/internal/pace"
 	"github.com/paddlecloud/pfs/pfs"
 )
@@ -57,7 +58,7 @@ func (n *names) UnmarshalXML(d *xml.Decoder, start xml.StartElement) error {
 
 // readPropfind reads the body. No body asks for all properties.
 func (q *request) readPropfind(w http.ResponseWriter) (p propfindRequest, err error) {
-	b, err := io.ReadAll(http.MaxBytesReader(w, newBody(w, q.Request), maxXML))
+	b, err := io.ReadAll(http.MaxBytesReader(w, gateway.NewBody(w, q.Request), maxXML))
 	if large := new(http.MaxBytesError); errors.As(err, &large) {
 		return p, &statusError{http.StatusRequestEntityTooLarge, pfs.Errorf("webdav.propfind", q.name, pfs.Invalid, "a body of more than %d bytes", maxXML)}
 	}

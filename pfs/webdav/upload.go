@@ -14,9 +14,7 @@ import (
 	"time"
 
 	"github.com/paddlecloud/pfs/internal/gateway"
-	"github.com/paddlecloud/pfs/internal/pace"
 	"github.com/paddlecloud/pfs/pfs"
-	"github.com/paddlecloud/pfs/pfs/digest"
 )
 
 // upload is the file of a PUT, of a LOCK that makes one, or of a copy through the service.
@@ -24,7 +22,7 @@ type upload struct {
 	node
 	q         *request
 	name      pfs.Path
-	staged    pfs.Staged
+	file      *gateway.Upload
 	size      int64 // announced, -1 if unknown
 	noReplace bool
 	mode      fs.FileMode
@@ -44,7 +42,7 @@ func (q *request) put(w http.ResponseWriter) error {
 	if strings.HasSuffix(q.URL.Path, "/") {
 		return pfs.Errorf(op, q.name, pfs.IsDir, "the path ends with a slash: MKCOL makes directories")
 	}
-	end, err := q.h.transfers.begin(q)
+	end, err := q.session.Transfer(q.Context())
 	if err != nil {
 		return err
 	}
@@ -58,7 +56,7 @@ func (q *request) put(w http.ResponseWriter) error {
 			return pfs.Errorf(op, q.name, pfs.Conflict, "the file is not the one that If-Match names")
 		}
 	}
-	q.Body = newBody(w, q.Request)
+	q.Body = gateway.NewBody(w, q.Request)
 	if _, ok := parseMtime(q.Header.Get("X-OC-Mtime")); ok {
 		w.Header().Set("X-OC-Mtime", "accepted")
 	}
@@ -87,8 +85,11 @@ func (q *request) newUpload() (*upload, error) {
 // begin begins an upload of size bytes, -1 if unknown.
 func (q *request) begin(name pfs.Path, size int64) (*upload, error) {
 	u := &upload{node: node{tree: tree{q}}, q: q, name: name, size: size}
-	err := q.audited("create", name, func(ctx context.Context, fsys pfs.FileSystem) (err error) {
-		u.staged, err = fsys.Create(ctx, name, pfs.CreateOptions{Size: max(0, size)})
+	err := q.audited("create", name, func(ctx context.Context, fsys pfs.FileSystem) error {
+		w, err := fsys.Create(ctx, name, pfs.CreateOptions{Size: max(0, size)})
+		if err == nil {
+			u.file = gateway.NewUpload(q.session, name, w)
+		}
 		return err
 	}, "bytes", size)
 	if err != nil {
@@ -99,94 +100,40 @@ func (q *request) begin(name pfs.Path, size int64) (*upload, error) {
 
 // ReadFrom uploads all that comes from r, and commits it. io.Copy calls it with the body.
 func (u *upload) ReadFrom(r io.Reader) (n int64, err error) {
-	n, sum, err := u.receive(r)
+	n, err = u.receive(r)
 	if err == nil {
-		err = u.commit(n, sum)
+		err = u.commit(n)
 	}
 	u.ended = true
-	if err != nil {
-		u.discard()
-	}
+	u.file.Discard(u.q.Context())
 	if u.noReplace && is(err, pfs.Exist) {
 		err = &statusError{http.StatusPreconditionFailed, err} // of If-None-Match
 	}
 	return n, u.tree.fail(err)
 }
 
-// receive stages what comes from r, and returns the digest of the bytes that came.
-func (u *upload) receive(r io.Reader) (n int64, sum string, err error) {
-	const op = "webdav.receive"
-	buf := pieces.Get().(*[gateway.Step]byte)
-	defer pieces.Put(buf)
-	hash, err := digest.NewHash(digest.XXH3, u.size)
-	if err != nil {
-		return 0, "", err
-	}
-	var client *pace.Pace
-	if b, ok := r.(*body); ok {
-		client = &b.pace
-	}
-	for err == nil {
-		var k int
-		if k, err = fill(r, buf[:]); k == 0 || err != nil && err != io.EOF {
-			break
-		}
-		p := buf[:k]
-		failed := client.Wait(func() error {
-			return u.q.do("write", func(ctx context.Context, _ pfs.FileSystem) error {
-				return pfs.InTurn(ctx, func() error {
-					_, _ = hash.Write(p)
-					u.check.add(p)
-					_, err := u.staged.WriteAt(ctx, p, n)
-					return err
-				})
-			})
-		})
-		if failed != nil {
-			return n, "", failed
-		}
-		u.q.session.Moved(int64(k), 0)
-		n += int64(k)
-	}
+// receive stages what comes from r.
+func (u *upload) receive(r io.Reader) (n int64, err error) {
+	u.file.Also = u.check.hash
+	body, _ := r.(*gateway.Body)
+	n, err = u.file.Receive(u.q.Context(), r, body)
 	switch {
-	case err != io.EOF && pfs.KindOf(err) != pfs.Other:
-		return n, "", err
-	case err != io.EOF:
-		return n, "", pfs.Errorf(op, u.name, pfs.Unavailable, "the upload broke off at byte %d, and nothing of it is kept: %w", n, err)
+	case err != nil:
+		return n, err
 	case u.size >= 0 && n != u.size:
-		return n, "", pfs.Errorf(op, u.name, pfs.Unavailable, "%d of %d bytes came, and nothing of them is kept: send the file again", n, u.size)
+		return n, pfs.Errorf("webdav.receive", u.name, pfs.Unavailable, "%d of %d bytes came, and nothing of them is kept: send the file again", n, u.size)
+	case u.want != "" && u.want != u.file.Digest():
+		return n, pfs.Errorf("webdav.receive", u.name, pfs.Integrity, "the bytes that were read are %s, and %s is stored with the file: verify it", u.file.Digest(), u.want)
 	}
-	return n, hash.Sum(), u.check.verify(u.name)
+	return n, u.check.verify(u.name)
 }
 
-// fill reads p in full, or up to the end or an error of r. io.ReadFull has one error for a short rest and a body that was cut.
-func fill(r io.Reader, p []byte) (n int, err error) {
-	for n < len(p) && err == nil {
-		var k int
-		k, err = r.Read(p[n:])
-		n += k
-	}
-	return n, err
-}
-
-// commit publishes n bytes with the digest sum.
-func (u *upload) commit(n int64, sum string) error {
-	if u.want != "" && u.want != sum {
-		return pfs.Errorf("webdav.commit", u.name, pfs.Integrity, "the bytes that were read are %s, and %s is stored with the file: verify it", sum, u.want)
-	}
-	return u.q.audited("commit", u.name, func(ctx context.Context, fsys pfs.FileSystem) (err error) {
-		u.info, err = gateway.Commit(ctx, fsys, u.name, u.staged, pfs.CommitOptions{
-			Size: n, Mode: u.mode, ModTime: u.mtime, Digest: sum, NoReplace: u.noReplace,
-		})
+// commit publishes the n bytes that came.
+func (u *upload) commit(n int64) error {
+	return u.q.audited("commit", u.name, func(ctx context.Context, _ pfs.FileSystem) (err error) {
+		u.info, err = u.file.Commit(ctx, pfs.CommitOptions{Mode: u.mode, ModTime: u.mtime, NoReplace: u.noReplace})
 		return err
-	}, "bytes", n, "digest", sum)
-}
-
-// discard removes what was staged, even if the client has left.
-func (u *upload) discard() {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(u.q.Context()), pace.Stall)
-	defer cancel()
-	_ = u.q.session.Do(ctx, "discard", func(ctx context.Context) error { return u.staged.Close(ctx) }) // else it is swept
+	}, "bytes", n, "digest", u.file.Digest())
 }
 
 // Close publishes an empty file if nothing was read, as for a LOCK of a name that does not exist.
@@ -197,11 +144,9 @@ func (u *upload) Close() error {
 	u.ended = true
 	var err error
 	if u.q.Method == "LOCK" {
-		err = u.commit(0, digest.Bytes(nil))
+		err = u.commit(0)
 	}
-	if err != nil || u.q.Method != "LOCK" {
-		u.discard()
-	}
+	u.file.Discard(u.q.Context())
 	return u.tree.fail(err)
 }
 
@@ -229,12 +174,6 @@ func newChecksum(header string) (c checksum, err error) {
 	}
 	c.want = strings.ToLower(value)
 	return c, nil
-}
-
-func (c checksum) add(p []byte) {
-	if c.hash != nil {
-		c.hash.Write(p)
-	}
 }
 
 func (c checksum) verify(name pfs.Path) error {

@@ -48,14 +48,13 @@ type Config struct {
 
 // Handler is an http.Handler.
 type Handler struct {
-	cfg       Config
-	locks     *locks
-	transfers *transfers
+	cfg   Config
+	locks *locks
 }
 
 // New returns a Handler.
 func New(cfg Config) *Handler {
-	return &Handler{cfg: cfg, locks: newLocks(), transfers: newTransfers()}
+	return &Handler{cfg: cfg, locks: newLocks()}
 }
 
 // maxXML bounds the body of a request that is XML. Parsers nest no deeper than this many bytes allow.
@@ -146,7 +145,7 @@ func (q *request) change(w http.ResponseWriter) error {
 		return &statusError{http.StatusRequestEntityTooLarge, pfs.Errorf("webdav.change", q.name, pfs.Invalid,
 			"a body of %d bytes, the limit is %d", q.ContentLength, maxXML)}
 	}
-	q.Body = http.MaxBytesReader(w, newBody(w, q.Request), maxXML)
+	q.Body = http.MaxBytesReader(w, gateway.NewBody(w, q.Request), maxXML)
 	return q.delegate(w)
 }
 

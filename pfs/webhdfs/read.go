@@ -27,6 +27,11 @@ func open(c *call) (answer, error) {
 		return answer{body: named("Location", c.ownAddress())}, err
 	}
 	ctx := c.r.Context()
+	end, err := c.session.Transfer(ctx)
+	if err != nil {
+		return answer{}, err
+	}
+	defer end()
 	var f pfs.File
 	err = c.session.Do(ctx, "open", func(ctx context.Context) (err error) {
 		f, err = c.fs().Open(ctx, c.path)

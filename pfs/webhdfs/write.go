@@ -3,14 +3,12 @@ package webhdfs
 import (
 	"context"
 	"errors"
-	"io"
 	"io/fs"
 	"net"
 	"net/http"
 	"net/url"
 
 	"github.com/paddlecloud/pfs/internal/gateway"
-	"github.com/paddlecloud/pfs/internal/pace"
 	"github.com/paddlecloud/pfs/pfs"
 	"github.com/paddlecloud/pfs/pfs/digest"
 	"github.com/paddlecloud/pfs/pfs/linkfs"
@@ -43,6 +41,11 @@ func create(c *call) (answer, error) {
 	if version != c.params.text(paramVersion) {
 		return answer{}, forbidden(alreadyExists, "%s has changed since this CREATE began: begin again without the parameters pfs-*", c.asked)
 	}
+	end, err := c.session.Transfer(c.r.Context())
+	if err != nil {
+		return answer{}, err
+	}
+	defer end()
 	receive := c.receiveFile
 	if n := c.r.ContentLength; n >= 0 && n <= smallFile {
 		receive = c.receiveSmall
@@ -91,23 +94,15 @@ func (c *call) receiveFile(mode fs.FileMode, overwrite bool) error {
 	if err != nil {
 		return err
 	}
-	defer func() {
-		_ = c.session.Do(context.WithoutCancel(ctx), "close", func(ctx context.Context) error { return w.Close(ctx) })
-	}()
-	sum, err := digest.NewHash(digest.XXH3, digest.Unknown)
-	if err != nil {
-		return err
-	}
-	size, err := c.receive(func(p []byte, off int64) error {
-		_, _ = sum.Write(p)
-		_, err := gateway.WriteAt(ctx, c.session, w, p, off)
-		return err
-	})
+	u := gateway.NewUpload(c.session, c.path, w)
+	defer u.Discard(ctx)
+	body := gateway.NewBody(c.w, c.r)
+	size, err := u.Receive(ctx, body, body)
 	if err != nil {
 		return err
 	}
 	return c.session.Change(ctx, "create", func(ctx context.Context) error {
-		_, err := gateway.Commit(ctx, c.fs(), c.path, w, pfs.CommitOptions{Size: size, Mode: mode, Digest: sum.Sum(), NoReplace: !overwrite})
+		_, err := u.Commit(ctx, pfs.CommitOptions{Mode: mode, NoReplace: !overwrite})
 		return err
 	}, append(c.auditFields(), "bytes", size)...)
 }
@@ -165,8 +160,13 @@ func appendTo(c *call) (answer, error) {
 		}
 		return c.redirect("")
 	}
+	done, err := c.session.Transfer(ctx)
+	if err != nil {
+		return answer{}, err
+	}
+	defer done()
 	var h pfs.Handle
-	err := c.session.Do(ctx, "append", func(ctx context.Context) (err error) {
+	err = c.session.Do(ctx, "append", func(ctx context.Context) (err error) {
 		h, err = pfs.OpenHandle(ctx, c.fs(), c.path, pfs.OpenWrite|pfs.OpenAppend, 0)
 		return err
 	})
@@ -186,36 +186,10 @@ func appendTo(c *call) (answer, error) {
 	return answer{}, err
 }
 
-// receive passes the body to write, one buffer after the other, and returns its length. A body that breaks off is an
-// error.
+// receive passes the body to write, piece by piece, and returns its length.
 func (c *call) receive(write func(p []byte, off int64) error) (size int64, err error) {
-	p := pace.OfBody(c.w, 0)
-	p.Next()
-	length := int64(gateway.Step)
-	if n := c.r.ContentLength; n >= 0 {
-		length = min(length, n+1) // which finds the end, too
-	}
-	buf := make([]byte, length)
-	for ended := false; !ended; {
-		n := 0
-		for n < len(buf) && !ended {
-			k, err := c.r.Body.Read(buf[n:])
-			n += k
-			p.More(k)
-			p.Next()
-			if ended = err == io.EOF; err != nil && !ended {
-				return size, pfs.Errorf("webhdfs.receive", c.path, pfs.Unavailable, "the body broke off after %d bytes: %w", size+int64(n), err)
-			}
-		}
-		if n > 0 {
-			if err := p.Wait(func() error { return write(buf[:n], size) }); err != nil {
-				return size, err
-			}
-		}
-		size += int64(n)
-	}
-	p.Done()
-	return size, nil
+	body := gateway.NewBody(c.w, c.r)
+	return gateway.Receive(c.path, body, body, write)
 }
 
 // remoteHost is the address of the client without its port.
