@@ -358,6 +358,7 @@ func TestKill(t *testing.T) {
 
 	s = newScene(t)
 	s.submit(t)
+	s.putPod(t, testPod("0", mainState(isRunning())))
 	s.f.refuse = func(r *http.Request, _ bool) int {
 		if r.Method == http.MethodDelete {
 			return 403
@@ -372,7 +373,7 @@ func TestKill(t *testing.T) {
 	if r := s.state(t); r.State != job.Killed || !slices.Equal(s.left(), []string{"configmaps/" + object1}) {
 		t.Errorf("%+v; %q are left", r, s.left())
 	}
-	if w := s.stored(t).Workers; len(w) != 3 || w[0].State != job.Killed || w[2].Outputs != "_INCOMPLETE" {
+	if w := s.stored(t).Workers; len(w) != 3 || w[0].State != job.Killed || w[0].Started.IsZero() || w[2].Outputs != "_INCOMPLETE" {
 		t.Errorf("the workers of the killed job are %+v", w)
 	}
 }

@@ -27,14 +27,22 @@ func (e *Engine) Kill(ctx context.Context, user, name string, tell func(*job.Rec
 		return err
 	}
 	if !j.State.Ended() {
-		if j, err = e.change(ctx, j, func(j *entry) { j.Kill = !j.State.Ended() }); err != nil {
+		r, err := e.Job(ctx, user, name)
+		if err != nil {
+			return err
+		}
+		if j, err = e.change(ctx, j, func(j *entry) {
+			if j.Kill = !j.State.Ended(); j.Kill && j.Attempt == r.Attempt {
+				j.Workers, j.Started = r.Workers, r.Started // pods are soon gone
+			}
+		}); err != nil {
 			return err
 		}
 	}
 	var last string
 	err = e.stop(ctx, j, func(s *seen) {
 		r := judge(j, s)
-		j.Workers, j.Started = r.Workers, r.Started // pods are soon gone
+		j.Workers, j.Started = r.Workers, r.Started
 		if r.State == job.Killing {
 			r.Reason = fmt.Sprintf("%d of %d processes are still ending", len(s.pods), len(r.Workers))
 		}
