@@ -91,6 +91,7 @@ func newJobs(t *testing.T, p pods, at place) *jobs {
 	if err := os.WriteFile(source, lines.Bytes(), 0o600); err != nil {
 		t.Fatal(err)
 	}
+	p.s.paddlectl(t, "", "rm", "-rf", at.home()+"/*") // a CephFS may have files of the tests of an earlier run
 	p.s.paddlectl(t, "", "dataset", "convert", "--format", "text", "--payload", "raw", "--compressor", "none", "--num-shards", "4", "--output-path", at.home()+"/lines", "--name-prefix", "train", source)
 	return j
 }
