@@ -162,23 +162,52 @@ type row struct {
 	peerGoal   float64 // of the second against the third
 	least      bool    // the unit is seconds: less is better
 	absolute   bool
-	rehearse   bool // two turns before the first one are not counted, and more are; see turns
+	rehearse   bool // a warm row; see turns
 	ways       []way
 }
 
-// turns returns the numbers of the first and the last turn; those from 1 on count. The turns of a warm row are short,
-// so it has more of them. Its first rehearsal fills the cache of a mount through the server, and in the second the
-// kernel reads a large file from there itself for the first time, from the disk.
-func (r row) turns(rounds int) (first, last int) {
+// turns returns how often the page cache is filled, and the numbers of the first and the last turn after that; those
+// from 1 on count. The turns of a warm row are short, so it has more of them. Its first rehearsal fills the cache of a
+// mount through the server, and in the second the kernel reads a large file from there itself for the first time, from
+// the disk. The speed of a page cache depends on the memory that it got, so it is filled several times.
+func (r row) turns(rounds int) (fillings, first, last int) {
 	if r.rehearse {
-		return -1, 5 * rounds
+		return rounds, -1, 5
 	}
-	return 1, rounds
+	return 1, 1, rounds
 }
 
 // table prints the head of a table.
 func (b *bench) table(what string, columns ...string) {
 	fmt.Printf("\n| %s | %s | mount against %s | goal |\n|%s\n", what, strings.Join(columns, " | "), columns[0], strings.Repeat("---|", len(columns)+3))
+}
+
+// turn measures each way once. The second and every other filling begins with the mount.
+func (r row) turn(got [][]float64, filling, round int) error {
+	order := []int{0, 1, 2}[:len(r.ways)]
+	if filling%2 == 1 {
+		order[0], order[1] = 1, 0
+	}
+	for _, i := range order {
+		w := r.ways[i]
+		// One turn shows where a peer is, after one that fills its cache.
+		if w.do == nil || i == 2 && (filling > 0 || round < 0 || round > 1) && r.peerGoal == 0 {
+			continue
+		}
+		v, err := w.do(max(round, 0) + filling*10)
+		if err != nil && i == 2 {
+			fmt.Fprintf(os.Stderr, "%s: %s: %v\n", r.name, w.name, err)
+			r.ways[i].do = nil
+			continue
+		}
+		if err != nil {
+			return fmt.Errorf("%s: %w", w.name, err)
+		}
+		if round > 0 {
+			got[i] = append(got[i], v)
+		}
+	}
+	return nil
 }
 
 // run measures a row and prints it.
@@ -187,25 +216,18 @@ func (b *bench) run(r row) {
 		return
 	}
 	got := make([][]float64, len(r.ways))
-	first, last := r.turns(b.rounds)
-	for round := first; round <= last; round++ {
-		for i, w := range r.ways {
-			// One turn shows where a peer is, after one that fills its cache.
-			if w.do == nil || i == 2 && (round < 0 || round > 1 && r.peerGoal == 0) {
-				continue
-			}
-			v, err := w.do(round)
-			if err != nil && i == 2 {
-				fmt.Fprintf(os.Stderr, "%s: %s: %v\n", r.name, w.name, err)
-				r.ways[i].do = nil
-				continue
-			}
-			if err != nil {
-				b.fail(r.name, fmt.Errorf("%s: %w", w.name, err))
+	fillings, first, last := r.turns(b.rounds)
+	for filling := range fillings {
+		if filling > 0 {
+			if err := dropCaches(); err != nil {
+				b.fail(r.name, err)
 				return
 			}
-			if round > 0 {
-				got[i] = append(got[i], v)
+		}
+		for round := first; round <= last; round++ {
+			if err := r.turn(got, filling, round); err != nil {
+				b.fail(r.name, err)
+				return
 			}
 		}
 	}
