@@ -23,7 +23,7 @@ func TestHDFS(t *testing.T) {
 	needFuse(t)
 	c := testbed.HDFS(t)
 	store, err := hdfsfs.New(t.Context(), hdfsfs.Options{
-		NameNodes: c.NameNodes, WebHDFS: c.WebHDFS, Root: c.Scratch(t), User: c.Superuser, BlockSize: 1 << 20,
+		NameNodes: c.NameNodes, Root: c.Scratch(t), User: c.Superuser, BlockSize: 1 << 20,
 	})
 	must(t, err)
 	t.Cleanup(func() { store.Close() })
@@ -81,7 +81,7 @@ func TestHDFS(t *testing.T) {
 func TestHDFSCached(t *testing.T) {
 	needFuse(t)
 	c := testbed.HDFS(t)
-	store, err := hdfsfs.New(t.Context(), hdfsfs.Options{NameNodes: c.NameNodes, WebHDFS: c.WebHDFS, Root: c.Scratch(t), User: c.Superuser})
+	store, err := hdfsfs.New(t.Context(), hdfsfs.Options{NameNodes: c.NameNodes, Root: c.Scratch(t), User: c.Superuser})
 	must(t, err)
 	t.Cleanup(func() { store.Close() })
 	readCached(t, store, pfs.Root)

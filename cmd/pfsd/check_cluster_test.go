@@ -3,10 +3,8 @@ package main
 import (
 	"encoding/json"
 	"fmt"
-	"io"
 	"net"
 	"net/http"
-	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"slices"
@@ -69,19 +67,8 @@ func TestCheckHDFS(t *testing.T) {
 	root := c.Scratch(t)
 	ok, says := checkStore(t, "hdfs://"+root, conf)
 	wantSays(t, "a good store", ok, says, true, "read back")
-	ok, says = checkStore(t, "hdfs://"+root, conf, "webhdfs: http://127.0.0.1:1")
-	wantSays(t, "WebHDFS elsewhere", ok, says, false, "read back", "WebHDFS is off", "slow", "connection refused")
-	ok, says = checkStore(t, "hdfs://"+root, conf, "webhdfs: off")
-	wantSays(t, "no WebHDFS", ok, says, true, "read back", "WebHDFS is off")
 	ok, says = checkStore(t, "hdfs://"+root+"/missing", conf)
 	wantSays(t, "no root", ok, says, false, root+"/missing", "not there")
-	refuses := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		w.WriteHeader(http.StatusForbidden)
-		_, _ = io.WriteString(w, `{"RemoteException":{"javaClassName":"java.lang.SecurityException","message":"Failed to obtain user group information: why"}}`)
-	}))
-	t.Cleanup(refuses.Close)
-	ok, says = checkStore(t, "hdfs://"+root, conf, "webhdfs: "+refuses.URL)
-	wantSays(t, "WebHDFS that refuses", ok, says, false, "read back", "WebHDFS is off", "WebHDFS refuses the authentication", "why")
 
 	ordinary := "user: nobody-in-particular"
 	ok, says = checkStore(t, "hdfs:///", conf, ordinary)
@@ -201,12 +188,9 @@ func TestCheckEndsInTime(t *testing.T) {
 func TestCheckHDFSKerberos(t *testing.T) {
 	c := testbed.HDFSSecure(t)
 	store := "hdfs://" + c.Scratch(t)
-	common := []string{"conf-dir: " + c.ConfDir, "webhdfs-ca: " + c.CA, "krb5-conf: " + c.KRB5Config, "principal: nn/localhost"}
+	common := []string{"conf-dir: " + c.ConfDir, "krb5-conf: " + c.KRB5Config, "principal: nn/localhost"}
 	ok, says := checkStore(t, store, append(common, "keytab: "+filepath.Join(c.Keytabs, "nn.keytab"))...)
 	wantSays(t, "a good store", ok, says, true, "read back")
-	if strings.Contains(says, "WebHDFS is off") {
-		t.Errorf("WebHDFS over TLS is not used: %s", says)
-	}
 	ok, says = checkStore(t, store, append(common, "keytab: "+filepath.Join(c.Keytabs, "alice.keytab"))...)
 	wantSays(t, "a keytab of somebody else", ok, says, false, "Kerberos", "nn/localhost")
 	ok, says = checkStore(t, store, append(common, "keytab: /no/such/keytab")...)

@@ -43,7 +43,7 @@ func TestHDFSNamedByItsAddresses(t *testing.T) {
 	root := c.Scratch(t)
 	writeFirst(t, c)
 	other := relay.New(t, func() string { return c.NameNodes[0] }, func(int, []byte) bool { return true })
-	const store = "{store: 'hdfs://%s/', options: {user: %q, webhdfs: off}, dir: %s%s}"
+	const store = "{store: 'hdfs://%s/', options: {user: %q}, dir: %s%s}"
 	first := fmt.Sprintf(store, c.NameNodes[0], c.Superuser, root, "/pfs")
 	second := fmt.Sprintf(store, other.Address(), c.Superuser, root, "/other, mounts: {h: {path: "+root+"/pfs/home, access: everybody}}")
 	testNamedInTwoWays(t, first, second)

@@ -24,7 +24,7 @@ func TestServeBeforeHDFS(t *testing.T) {
 		return "127.0.0.1:1"
 	}, func(int, []byte) bool { return true })
 	s := start(t, dataFor(t), "--no-tls", "--datacenter",
-		fmt.Sprintf("dc=hdfs://%s%s?user=%s&webhdfs=off", way.Address(), root, c.Superuser))
+		fmt.Sprintf("dc=hdfs://%s%s?user=%s", way.Address(), root, c.Superuser))
 	if code, body := status(t, s.endpoint+"/readyz"); code != http.StatusServiceUnavailable {
 		t.Fatalf("/readyz before: %d %s", code, body)
 	}

@@ -14,7 +14,7 @@ import (
 func TestAppendToHDFS(t *testing.T) {
 	cluster := testbed.HDFS(t)
 	store, err := hdfsfs.New(t.Context(), hdfsfs.Options{
-		NameNodes: cluster.NameNodes, WebHDFS: cluster.WebHDFS, Root: cluster.Scratch(t), User: cluster.Superuser, BlockSize: 1 << 20,
+		NameNodes: cluster.NameNodes, Root: cluster.Scratch(t), User: cluster.Superuser, BlockSize: 1 << 20,
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -6,11 +6,8 @@ import (
 	"encoding/binary"
 	"errors"
 	"hash/crc32"
-	"net/http"
-	"net/url"
 	"path"
 	"slices"
-	"strconv"
 	"time"
 
 	"github.com/colinmarc/hdfs/v2"
@@ -104,15 +101,11 @@ func (f *FS) full(ctx context.Context, l layout, err error) error {
 	if !errors.As(err, &remote) || remote.Method() != "addBlock" {
 		return nil
 	}
-	var info hdfs.FsInfo
-	failed := f.call(ctx, idempotent, func(c *hdfs.Client) (err error) {
-		info, err = c.StatFs()
-		return err
-	})
-	if failed != nil || info.Capacity == 0 || info.Remaining >= uint64(l.block) {
+	all, failed := f.clusterSpace(ctx)
+	if failed != nil || all.GetCapacity() == 0 || all.GetRemaining() >= uint64(l.block) {
 		return nil
 	}
-	return pfs.Errorf("hdfsfs.attempt", "", pfs.NoSpace, "the DataNodes have %d bytes left, and a block has %d", info.Remaining, l.block)
+	return pfs.Errorf("hdfsfs.attempt", "", pfs.NoSpace, "the DataNodes have %d bytes left, and a block has %d", all.GetRemaining(), l.block)
 }
 
 // write appends p; after an error the attempt can only be discarded. It is not ended in
@@ -346,9 +339,7 @@ func appendSum(blocks []byte, sums []uint32) []byte {
 
 // replicate asks for the replicas that the file could not be written with.
 func (a *attempt) replicate(ctx context.Context) {
-	q := url.Values{"replication": {strconv.Itoa(a.wanted)}}
-	err := a.fs.web(ctx, webCall{method: http.MethodPut, op: "SETREPLICATION", path: a.path, query: q, repeat: idempotent}, nil)
-	if err != nil {
+	if err := a.fs.setReplication(ctx, a.path, a.wanted); err != nil {
 		a.fs.opts.Logger.Warn("a file has fewer replicas than it should", "file", path.Base(a.path), "replicas", a.replicas, "wanted", a.wanted, "error", err)
 	}
 }
@@ -365,5 +356,5 @@ func (a *attempt) discard() {
 func (a *attempt) remove() {
 	ctx, cancel := context.WithTimeout(context.Background(), a.fs.opts.Timeout)
 	defer cancel()
-	_ = a.fs.call(ctx, idempotent, func(c *hdfs.Client) error { return c.Remove(a.path) })
+	_, _ = a.fs.deleteAt(ctx, a.path, false)
 }

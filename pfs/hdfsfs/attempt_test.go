@@ -39,7 +39,6 @@ func TestBlocksReportedLate(t *testing.T) {
 	c := testbed.HDFSPair(t)
 	o := options(c, c.Scratch(t))
 	o.BlockSize, o.PartSize, o.Timeout = 64<<10, 256<<10, 10*time.Second
-	o.WebHDFS = nil // the parts are copied into one file
 	f := open(t, o)
 	data := pfstest.Pattern(7, 6*64<<10+12_345)
 	pfstest.WriteFile(t, f, "/f", data)

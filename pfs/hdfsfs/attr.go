@@ -4,24 +4,17 @@ import (
 	"context"
 	"errors"
 	"io/fs"
-	"maps"
-	"net/http"
-	"net/url"
-	"slices"
-	"strconv"
-	"strings"
 	"time"
 
-	"github.com/colinmarc/hdfs/v2"
 	"github.com/paddlecloud/pfs/pfs"
 	"github.com/paddlecloud/pfs/pfs/digest"
-	"github.com/paddlecloud/pfs/pfs/internal/rules"
+	"github.com/paddlecloud/pfs/pfs/hdfsfs/internal/hdfsproto"
+	"github.com/paddlecloud/pfs/pfs/hdfsfs/internal/rpc"
 	"github.com/paddlecloud/pfs/pfs/retry"
-	"google.golang.org/protobuf/encoding/protowire"
+	"google.golang.org/protobuf/proto"
 )
 
-// SetAttr sets the attributes in mask. The size of a file can only shrink. To set the
-// replication needs WebHDFS.
+// SetAttr sets the attributes in mask. The size of a file can only shrink.
 func (f *FS) SetAttr(ctx context.Context, name pfs.Path, mask pfs.AttrMask, attrs pfs.Attrs) error {
 	const op = "hdfsfs.SetAttr"
 	st, err := f.look(ctx, op, name)
@@ -50,8 +43,6 @@ func (f *FS) checkAttrs(op string, name pfs.Path, st status, mask pfs.AttrMask, 
 		return pfs.Errorf(op, name, pfs.Unsupported, "HDFS keeps no access times of directories")
 	case mask&pfs.AttrSize != 0 && attrs.Size > st.Size:
 		return pfs.Errorf(op, name, pfs.Unsupported, "HDFS can extend a file only by appending to it")
-	case mask&pfs.AttrReplication != 0 && !f.hasWeb():
-		return fail(op, name, errWebOff)
 	}
 	return nil
 }
@@ -72,7 +63,7 @@ func (f *FS) apply(ctx context.Context, at string, st status, mask pfs.AttrMask,
 		if mask&pfs.AttrGroup != 0 {
 			group = attrs.Group
 		}
-		if err := f.call(ctx, idempotent, func(c *hdfs.Client) error { return c.Chown(at, owner, group) }); err != nil {
+		if err := f.setOwner(ctx, at, owner, group); err != nil {
 			return err
 		}
 	}
@@ -81,13 +72,12 @@ func (f *FS) apply(ctx context.Context, at string, st status, mask pfs.AttrMask,
 		if (attrs.Mode|st.Mode)&fs.ModeSticky != 0 && st.IsDir() {
 			bits |= stickyBit
 		}
-		if err := f.call(ctx, idempotent, func(c *hdfs.Client) error { return c.Chmod(at, rawMode(bits)) }); err != nil {
+		if err := f.chmod(ctx, at, bits); err != nil {
 			return err
 		}
 	}
 	if mask&pfs.AttrReplication != 0 {
-		q := url.Values{"replication": {strconv.Itoa(attrs.Replication)}}
-		if err := f.web(ctx, webCall{method: http.MethodPut, op: "SETREPLICATION", path: at, query: q, repeat: idempotent}, nil); err != nil {
+		if err := f.setReplication(ctx, at, attrs.Replication); err != nil {
 			return err
 		}
 	}
@@ -122,8 +112,7 @@ func (f *FS) apply(ctx context.Context, at string, st status, mask pfs.AttrMask,
 
 // noAccessTimes reports whether HDFS refused to set an access time because it keeps none.
 func noAccessTimes(err error) bool {
-	var remote remoteError
-	return errors.As(err, &remote) && strings.HasPrefix(remote.Message(), "Access time for hdfs is not configured")
+	return says(err, "Access time for hdfs is not configured")
 }
 
 // keepsAccessTimes reports whether access times can be set. HDFS has no call for this. Hadoop before 2.8 refuses to set
@@ -137,19 +126,26 @@ func (f *FS) keepsAccessTimes(ctx context.Context) (bool, error) {
 	return !noAccessTimes(err), nil
 }
 
+// chmod sets the permission bits of a path in HDFS.
+func (f *FS) chmod(ctx context.Context, at string, bits uint32) error {
+	return f.tell(ctx, "setPermission", &hdfsproto.SetPermissionRequest{Path: &at, Permission: &hdfsproto.FilePermission{Bits: &bits}}, rpc.Idempotent)
+}
+
+// setReplication sets the number of block replicas of a file in HDFS.
+func (f *FS) setReplication(ctx context.Context, at string, n int) error {
+	return f.tell(ctx, "setReplication", &hdfsproto.SetReplicationRequest{Path: &at, Replication: proto.Uint32(uint32(n))}, rpc.Idempotent)
+}
+
 // truncate shortens a file and waits until HDFS has recovered its last block, which has the new length.
 func (f *FS) truncate(ctx context.Context, at string, size int64) error {
 	until := time.Now().Add(f.opts.Timeout)
 	for {
-		done := false
-		err := f.call(ctx, idempotent, func(c *hdfs.Client) (err error) {
-			done, err = c.Truncate(at, size)
-			return err
-		})
+		var answer hdfsproto.BoolResponse
+		err := f.ask(ctx, "truncate", &hdfsproto.TruncateRequest{Path: &at, Length: proto.Uint64(uint64(size)), Client: &f.name}, &answer, rpc.Idempotent)
 		var remote remoteError
 		recovering := errors.As(err, &remote) && is(err, pfs.Conflict, pfs.Unavailable) // block recovery of the first attempt
 		switch {
-		case done || err != nil && !recovering:
+		case answer.GetResult() || err != nil && !recovering:
 			return err
 		case time.Now().After(until) || retry.From(ctx).Spent():
 			return pfs.Errorf("hdfsfs.truncate", "", pfs.Unavailable, "HDFS is still shortening the last block, or another writer has the file")
@@ -158,95 +154,4 @@ func (f *FS) truncate(ctx context.Context, at string, size int64) error {
 			return err
 		}
 	}
-}
-
-// Xattr returns the value of the extended attribute attr.
-func (f *FS) Xattr(ctx context.Context, name pfs.Path, attr string) (value []byte, err error) {
-	const op = "hdfsfs.Xattr"
-	err = f.attributed(ctx, op, name, attr, func(c *hdfs.Client, has map[string]string) error {
-		if _, ok := has[attr]; !ok {
-			return pfs.E(op, name, pfs.NoAttr, nil)
-		}
-		values, err := c.GetXAttrs(f.at(name), attr)
-		value = []byte(values[attr])
-		return err
-	})
-	return value, err
-}
-
-// anyXattr stands for all user attributes. It is not a legal attribute name.
-const anyXattr = "*"
-
-// ListXattr returns the names of the extended attributes of name that users may use.
-func (f *FS) ListXattr(ctx context.Context, name pfs.Path) (names []string, err error) {
-	err = f.attributed(ctx, "hdfsfs.ListXattr", name, anyXattr, func(_ *hdfs.Client, has map[string]string) error {
-		names = rules.UserXattrs(slices.Collect(maps.Keys(has)))
-		return nil
-	})
-	return names, err
-}
-
-// SetXattr sets the extended attribute attr.
-func (f *FS) SetXattr(ctx context.Context, name pfs.Path, attr string, value []byte, flags pfs.XattrFlags) error {
-	const op = "hdfsfs.SetXattr"
-	if err := f.checkXattr(ctx, op, name, attr); err != nil {
-		return err
-	}
-	const create, replace = 1, 2 // XAttrSetFlagProto
-	flag, r := uint64(create|replace), idempotent
-	switch {
-	case flags&pfs.XattrCreate != 0:
-		flag, r = create, atMostOnce
-	case flags&pfs.XattrReplace != 0:
-		flag = replace
-	}
-	more := protowire.AppendVarint(protowire.AppendTag(nil, 3, protowire.VarintType), flag) // of SetXAttrRequestProto
-	err := f.callSession(ctx, r, func(s *session) error {
-		return s.edited("setXAttr", more, func() error { return s.client.SetXAttr(f.at(name), attr, string(value)) })
-	})
-	var remote remoteError
-	switch {
-	case is(err, pfs.Invalid): // the name is valid, so the value is too long
-		return pfs.Errorf(op, name, pfs.NoSpace, "the attribute is longer than this HDFS allows (dfs.namenode.fs-limits.max-xattr-size)")
-	case !errors.As(err, &remote):
-	case strings.HasSuffix(remoteText(remote), "The REPLACE flag must be specified."):
-		return pfs.E(op, name, pfs.Exist, nil)
-	case strings.HasSuffix(remoteText(remote), "The CREATE flag must be specified."):
-		return pfs.E(op, name, pfs.NoAttr, nil)
-	}
-	return f.placeError(ctx, op, name, err)
-}
-
-// RemoveXattr removes the extended attribute attr.
-func (f *FS) RemoveXattr(ctx context.Context, name pfs.Path, attr string) error {
-	const op = "hdfsfs.RemoveXattr"
-	return f.attributed(ctx, op, name, attr, func(c *hdfs.Client, has map[string]string) error {
-		if _, ok := has[attr]; !ok {
-			return pfs.E(op, name, pfs.NoAttr, nil)
-		}
-		return c.RemoveXAttr(f.at(name), attr)
-	})
-}
-
-// attributed calls do with the extended attributes of name. attr is the attribute that do uses, or anyXattr.
-func (f *FS) attributed(ctx context.Context, op string, name pfs.Path, attr string, do func(c *hdfs.Client, has map[string]string) error) error {
-	if err := f.checkXattr(ctx, op, name, attr); err != nil {
-		return err
-	}
-	err := f.call(ctx, idempotent, func(c *hdfs.Client) error {
-		has, err := c.ListXAttrs(f.at(name))
-		if err != nil {
-			return err
-		}
-		return do(c, has)
-	})
-	return f.placeError(ctx, op, name, err)
-}
-
-// checkXattr is check, with a check of the attribute name attr unless it is anyXattr.
-func (f *FS) checkXattr(ctx context.Context, op string, name pfs.Path, attr string) error {
-	if err := f.check(ctx, op, name); err != nil || attr == anyXattr {
-		return err
-	}
-	return pfs.CheckXattr(op, name, attr)
 }

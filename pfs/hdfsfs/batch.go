@@ -146,9 +146,6 @@ func (b *batch) write(ctx context.Context, e pfs.BatchEntry) error {
 	if e.Path == pfs.Root {
 		return pfs.E(op, e.Path, pfs.IsDir, nil)
 	}
-	if e.NoReplace && !b.hasWeb() {
-		return fail(op, e.Path, errWebOff)
-	}
 	opts := e.Commit()
 	at, err := b.store(ctx, e.Data, opts.Perm())
 	if err == nil {

@@ -2,78 +2,68 @@ package hdfsfs
 
 import (
 	"context"
-	"encoding/json"
-	"io"
 	"io/fs"
-	"net/http"
 	"sync"
 	"time"
 
-	"github.com/colinmarc/hdfs/v2"
 	"github.com/paddlecloud/pfs/pfs"
 	"github.com/paddlecloud/pfs/pfs/hdfsfs/internal/datanode"
+	"github.com/paddlecloud/pfs/pfs/hdfsfs/internal/hdfsproto"
 	"github.com/paddlecloud/pfs/pfs/hdfsfs/internal/rpc"
+	"google.golang.org/protobuf/types/known/emptypb"
 )
 
 // cluster is the state that all users of a cluster share.
 type cluster struct {
-	opts       Options
-	nameNodes  *rpc.Servers // by address
-	webServers *rpc.Servers // by URL
-	http       http.RoundTripper
-	tickets    tickets
-	readers    readers
-	nodes      *datanode.Client
-	dataNodes  *dataNodes
-	service    *FS // as which New was called
-	others     others
+	opts      Options
+	name      string // by which NameNodes know who writes a file
+	nameNodes *rpc.Servers
+	tickets   tickets
+	readers   readers
+	nodes     *datanode.Client
+	dataNodes *dataNodes
+	service   *FS // as which New was called
+	others    others
 
 	quotaless withoutQuota
 
 	mu        sync.Mutex
-	defaults  *hdfs.ServerDefaults // once they are known
-	webOff    bool                 // WebHDFS was found to be off
-	noLocate  time.Time            // until then, appends do not wait for replicas
-	blockPool string               // its ID, once a block was written or read, or ""
+	defaults  *hdfsproto.ServerDefaults // once they are known
+	noLocate  time.Time                 // until then, appends do not wait for replicas
+	blockPool string                    // its ID, once it is known, or ""
 	closed    bool
 }
 
 // serverDefaults asks the NameNode once.
-func (f *FS) serverDefaults(ctx context.Context) (hdfs.ServerDefaults, error) {
+func (f *FS) serverDefaults(ctx context.Context) (*hdfsproto.ServerDefaults, error) {
 	f.mu.Lock()
 	known := f.defaults
 	f.mu.Unlock()
 	if known != nil {
-		return *known, nil
+		return known, nil
 	}
-	var d hdfs.ServerDefaults
-	err := f.call(ctx, idempotent, func(c *hdfs.Client) (err error) {
-		d, err = c.ServerDefaults()
-		return err
-	})
-	if err == nil {
-		f.mu.Lock()
-		f.defaults = &d
-		f.mu.Unlock()
+	var answer hdfsproto.GetServerDefaultsResponse
+	if err := f.ask(ctx, "getServerDefaults", new(emptypb.Empty), &answer, rpc.Idempotent); err != nil {
+		return nil, err
 	}
-	return d, err
+	f.mu.Lock()
+	f.defaults = answer.Defaults
+	f.mu.Unlock()
+	return answer.Defaults, nil
 }
 
-// namePage is the page of a NameNode's web server that names its name space.
-const namePage = "/jmx?qry=Hadoop:service=NameNode,name=NameNodeInfo"
-
 // Cluster returns the ID of the block pool, which identifies the name space under any address. If
-// no web server of a NameNode returns it, Cluster takes it from a block of a file in the store. It
+// the service may not ask for it, Cluster takes it from a block of a file in the store. It
 // returns "" if there is no such file.
 func (f *FS) Cluster(ctx context.Context) (string, error) {
 	const op = "hdfsfs.Cluster"
-	for _, base := range f.webServers.Order() {
-		if pool := f.askBlockPool(ctx, base); pool != "" {
-			return pool, nil
-		}
-	}
 	if f.notedBlockPool() == "" {
-		f.findBlock(ctx)
+		var answer hdfsproto.VersionResponse
+		if f.service.ask(ctx, "org.apache.hadoop.hdfs.server.protocol.NamenodeProtocol.versionRequest", new(emptypb.Empty), &answer, rpc.Idempotent) == nil {
+			f.noteBlockPool(answer.Info.GetPoolId())
+		} else {
+			f.findBlock(ctx)
+		}
 	}
 	return f.notedBlockPool(), pfs.CheckContext(ctx, op, pfs.Root)
 }
@@ -109,28 +99,4 @@ func (c *cluster) notedBlockPool() string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.blockPool
-}
-
-// askBlockPool asks one NameNode, and returns "" if it does not know.
-func (f *FS) askBlockPool(ctx context.Context, base string) string {
-	ctx, cancel := context.WithTimeout(ctx, f.opts.Timeout)
-	defer cancel()
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, base+namePage, nil)
-	if err != nil {
-		return ""
-	}
-	resp, err := f.webDo(req)
-	if err != nil {
-		return ""
-	}
-	defer resp.Body.Close()
-	var page struct {
-		Beans []struct {
-			BlockPoolID string `json:"BlockPoolId"`
-		} `json:"beans"`
-	}
-	if err := json.NewDecoder(io.LimitReader(resp.Body, maxAnswer)).Decode(&page); err != nil || len(page.Beans) == 0 {
-		return ""
-	}
-	return page.Beans[0].BlockPoolID
 }

@@ -29,9 +29,6 @@ func (w *staged) Commit(ctx context.Context, opts pfs.CommitOptions) (pfs.Info, 
 	case ended:
 		return pfs.Info{}, pfs.E(op, w.name, pfs.Closed, nil)
 	}
-	if opts.NoReplace && !w.fs.hasWeb() {
-		return pfs.Info{}, fail(op, w.name, errWebOff)
-	}
 	info, err := w.commit(ctx, op, opts)
 	if err != nil {
 		return pfs.Info{}, w.fail(op, err)

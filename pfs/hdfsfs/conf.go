@@ -59,45 +59,20 @@ func (c conf) defaultHost() string {
 	return ""
 }
 
-// service returns the NameNodes of a name service, or of the one NameNode whose
+// service returns the addresses of the NameNodes of a name service, or of the one NameNode whose
 // address host is. None means that the configuration does not know it.
-func (c conf) service(host string) (rpc, web []string) {
+func (c conf) service(host string) (all []string) {
 	if ids := c["dfs.ha.namenodes."+host]; ids != "" {
 		for id := range strings.SplitSeq(ids, ",") {
-			suffix := "." + host + "." + strings.TrimSpace(id)
-			rpc = append(rpc, c["dfs.namenode.rpc-address"+suffix])
-			web = append(web, c.web(suffix, c["dfs.namenode.rpc-address"+suffix]))
+			all = append(all, c["dfs.namenode.rpc-address."+host+"."+strings.TrimSpace(id)])
 		}
-		return rpc, c.webOrNone(web)
+		return all
 	}
 	if host != c.defaultHost() || host == "" {
-		return nil, nil
+		return nil
 	}
 	if _, _, err := net.SplitHostPort(host); err != nil {
 		host = net.JoinHostPort(host, defaultRPCPort)
 	}
-	return []string{host}, c.webOrNone([]string{c.web("", host)})
-}
-
-// web is the URL of the web server of the NameNode with this suffix and address.
-func (c conf) web(suffix, rpc string) string {
-	scheme, key := "http", "dfs.namenode.http-address"
-	if c["dfs.http.policy"] == "HTTPS_ONLY" {
-		scheme, key = "https", "dfs.namenode.https-address"
-	}
-	name, port, err := net.SplitHostPort(c[key+suffix])
-	if err != nil {
-		port = defaultWebPort
-	}
-	if name == "" || name == "0.0.0.0" {
-		name, _, _ = net.SplitHostPort(rpc)
-	}
-	return scheme + "://" + net.JoinHostPort(name, port)
-}
-
-func (c conf) webOrNone(web []string) []string {
-	if c["dfs.webhdfs.enabled"] == "false" {
-		return nil
-	}
-	return web
+	return []string{host}
 }

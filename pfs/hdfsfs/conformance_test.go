@@ -22,7 +22,7 @@ func must(t testing.TB, err error) {
 const small = 1 << 20
 
 func options(c *testbed.HDFSCluster, root string) Options {
-	return Options{NameNodes: c.NameNodes, WebHDFS: c.WebHDFS, Root: root, User: c.Superuser, BlockSize: small}
+	return Options{NameNodes: c.NameNodes, Root: root, User: c.Superuser, BlockSize: small}
 }
 
 // open returns a new file system.
@@ -39,15 +39,11 @@ type variant struct {
 	name   string
 	change func(o *Options)
 	owner  string
-	gaps   pfstest.Gap
 	themes string // of the suite in which it differs from the first one; "" is all
 }
 
 var variants = []variant{
-	{name: "WebHDFS"},
-	{name: "without WebHDFS", change: func(o *Options) { o.WebHDFS = nil },
-		gaps:   pfstest.NoExclusiveRename | pfstest.NoExclusiveCommit | pfstest.NoQuota | pfstest.NoReplication | pfstest.NoConcat,
-		themes: "Stage Resume Commit List Rename Remove Attribute Usage Gap"},
+	{name: "defaults"},
 	{name: "for another owner", owner: "alice", themes: "Stage Commit Mkdir Attribute Batch"},
 	{name: "parts of several blocks", change: func(o *Options) { o.BlockSize = 64 << 10; o.PartSize = 1 << 20 },
 		themes: "Read Stage Resume Commit"},
@@ -89,7 +85,7 @@ func TestConformance(t *testing.T) {
 			pfstest.Run(t, pfstest.Options{
 				New:    func(t *testing.T) pfs.FileSystem { v.skip(t); return v.new(t, c, c.Scratch(t)) },
 				Reopen: func(t *testing.T, fsys pfs.FileSystem) pfs.FileSystem { return v.new(t, c, fsys.(*FS).opts.Root) },
-				Gaps:   v.gaps | pfstest.NoSymlink | pfstest.NoHardLink | pfstest.NoMknod | pfstest.NoRandomWrite | pfstest.NoAllocate | pfstest.NoCopy | pfstest.NoColon,
+				Gaps:   pfstest.NoSymlink | pfstest.NoHardLink | pfstest.NoMknod | pfstest.NoRandomWrite | pfstest.NoAllocate | pfstest.NoCopy | pfstest.NoColon,
 				Names:  names, Parallel: true,
 				Times:  time.Millisecond,
 				Owners: []pfs.Owner{{Name: "alice"}, {Name: "bob"}}, Service: pfs.Owner{Name: c.Superuser},

@@ -2,12 +2,14 @@ package hdfsfs
 
 import (
 	"context"
-	"net/http"
+	"crypto/md5"
+	"encoding/binary"
+	"encoding/hex"
 	"runtime"
-	"strings"
 
 	"github.com/paddlecloud/pfs/pfs"
 	"github.com/paddlecloud/pfs/pfs/digest"
+	"github.com/paddlecloud/pfs/pfs/hdfsfs/internal/hdfsproto"
 )
 
 // ChecksumAlgorithm is the store's own checksum as an algorithm of Digest: the MD5 over the blocks
@@ -30,28 +32,46 @@ func (f *FS) Digest(ctx context.Context, name pfs.Path, algorithm string, progre
 	return d, fail(op, name, err)
 }
 
-// storeChecksum asks HDFS for its checksum of a file. It needs WebHDFS.
+// storeChecksum asks HDFS for its checksum of a file.
 func (f *FS) storeChecksum(ctx context.Context, op string, name pfs.Path) (string, error) {
-	st, err := f.look(ctx, op, name)
-	switch {
-	case err != nil:
-		return "", err
-	case st.IsDir():
-		return "", pfs.E(op, name, pfs.IsDir, nil)
-	}
-	var reply struct {
-		FileChecksum struct {
-			Algorithm, Bytes string
-			Length           int
-		}
-	}
-	err = f.web(ctx, webCall{method: http.MethodGet, op: "GETFILECHECKSUM", path: inode(st.id), repeat: idempotent}, &reply)
+	h, err := f.open(ctx, op, name)
 	if err != nil {
-		return "", fail(op, name, err)
+		return "", err
 	}
-	sum := reply.FileChecksum
-	if !strings.HasPrefix(sum.Algorithm, "MD5-of-") || !strings.HasSuffix(sum.Algorithm, "CRC32C") || len(sum.Bytes) < 2*sum.Length {
-		return "", pfs.Errorf(op, name, pfs.Unsupported, "its checksum in HDFS is of another kind: %.80q", sum.Algorithm)
+	defer h.Close()
+	var sums []byte // of the blocks
+	var first *hdfsproto.BlockChecksum
+	for off := int64(0); off < h.st.Size; {
+		block, err := h.Block(ctx, off, false)
+		if err != nil {
+			return "", fail(op, name, err)
+		}
+		if h.Policy() != nil {
+			return "", pfs.Errorf(op, name, pfs.Unsupported, "the checksums of erasure-coded files are not comparable")
+		}
+		sum, err := h.fs.nodes.Checksum(ctx, h, block)
+		if err != nil {
+			return "", h.failed(ctx, op, off, err)
+		}
+		if first == nil {
+			first = sum
+		}
+		if sum.GetType() != hdfsproto.ChecksumType_CHECKSUM_CRC32C || sum.GetBytesPerChecksum() != first.GetBytesPerChecksum() {
+			return "", pfs.Errorf(op, name, pfs.Unsupported, "its checksum in HDFS is of another kind: %v of %d bytes", sum.GetType(), sum.GetBytesPerChecksum())
+		}
+		sums = append(sums, sum.Sum...)
+		off = int64(block.GetOffset() + block.GetBlock().GetNumBytes())
 	}
-	return ChecksumAlgorithm + ":" + sum.Bytes[:2*sum.Length], nil
+	var perBlock uint64 // 0 if there is one block
+	if len(sums) > md5.Size {
+		perBlock = first.GetChecksums()
+	}
+	length := 32 // Hadoop fills its buffer up with zeros
+	for length < len(sums) {
+		length *= 2
+	}
+	all := md5.Sum(append(sums, make([]byte, length-len(sums))...))
+	text := binary.BigEndian.AppendUint32(nil, first.GetBytesPerChecksum())
+	text = append(binary.BigEndian.AppendUint64(text, perBlock), all[:]...)
+	return ChecksumAlgorithm + ":" + hex.EncodeToString(text), nil
 }

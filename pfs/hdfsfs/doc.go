@@ -1,7 +1,7 @@
 // Package hdfsfs is a pfs.FileSystem over HDFS.
 //
-// It reads blocks and asks for their locations with a client of its own (internal/rpc, internal/datanode). It writes blocks
-// and makes the other calls through the library github.com/colinmarc/hdfs.
+// It calls NameNodes and reads blocks with a client of its own (internal/rpc, internal/datanode). It writes blocks
+// through the library github.com/colinmarc/hdfs.
 //
 // # Reads
 //
@@ -81,20 +81,16 @@
 // trusts user names. WithOwner makes calls as the service and changes the owner of new files and
 // directories to the user before they get their names. It needs a service that is a superuser.
 //
-// # WebHDFS
-//
-// WebHDFS, on the NameNode's web server, makes the calls that the library lacks: concat,
-// rename and commit without replacing, quotas, a listing from a given name on, and a removal
-// that reports whether the file existed. Without WebHDFS, parts are copied into one file, a
-// page of a listing costs as much as all pages before it, and the other calls return Unsupported. New checks whether WebHDFS works and accepts the service. If
-// WebHDFS fails or refuses the service later, the calls return Unavailable.
-//
 // # Calls
 //
-// The library takes no context. Each call has its own client (session), whose
+// Each user has one connection to each NameNode, which all calls share (internal/rpc). The NameNode that failed last is tried last.
+// A call whose response was lost is repeated with the same ID, on the next NameNode if there is one. Calls that must not
+// be carried out twice are in the NameNodes' retry cache, which returns the first result: rename, delete, concat, and changes of
+// extended attributes. All others have the same effect the second time.
+//
+// The library takes no context. While it writes blocks, it has its own client (session), whose
 // connections are closed when the context is done or the call exceeds its timeout. Each user has
-// a pool of sessions. The NameNode that failed last is tried last. A call whose response was
-// lost is repeated only if it is idempotent; otherwise it returns Unavailable.
+// a pool of sessions.
 //
 // # What HDFS cannot do
 //
@@ -106,9 +102,9 @@
 //
 //	fs, cluster, owner, users, rights   the trees of a cluster's users, their shared state, missing rights
 //	options, url, conf, kerberos     configuration, Kerberos tickets
+//	namenode                         a call of a NameNode
 //	call, session, pool              a call of the library: its deadline, its client
-//	web                              a call over WebHDFS
-//	errors                           errors of the library, WebHDFS and the network, as Kinds
+//	errors                           errors of the cluster and the network, as Kinds
 //	open, reader, blocks             a File, the readers that are kept between reads, and the blocks that are known
 //	dataconn, packet, checksum,      a connection of the library to a DataNode
 //	protobuf

@@ -81,7 +81,7 @@ func nameNodeSilent(err error) bool {
 	return errors.As(err, &lateCall) || errors.As(err, &late) && late.nameNode
 }
 
-// kindOf classifies an error of the library, of WebHDFS and of the network.
+// kindOf classifies an error of the cluster and of the network.
 func kindOf(err error) pfs.Kind {
 	var remote remoteError
 	var known *pfs.Error
@@ -147,6 +147,14 @@ func cause(err error) error {
 	var p *fs.PathError
 	switch {
 	case errors.As(err, &remote):
+		switch k := remoteKind(remote); k {
+		case pfs.NotExist, pfs.Exist, pfs.NotDir, pfs.NotEmpty, pfs.Symlink:
+			return k // the text has only the path
+		case pfs.Permission:
+			if says(err, "Permission denied: user=") {
+				return k
+			}
+		}
 		return errors.New(remoteText(remote))
 	case errors.As(err, &p) && !errors.Is(p.Err, pfs.KindOf(p.Err)):
 		return p.Err

@@ -17,10 +17,12 @@ import (
 	"testing"
 	"time"
 
-	"github.com/colinmarc/hdfs/v2"
 	"github.com/paddlecloud/pfs/internal/testbed"
 	"github.com/paddlecloud/pfs/pfs"
+	"github.com/paddlecloud/pfs/pfs/hdfsfs/internal/hdfsproto"
+	"github.com/paddlecloud/pfs/pfs/hdfsfs/internal/rpc"
 	"github.com/paddlecloud/pfs/pfs/pfstest"
+	"google.golang.org/protobuf/proto"
 )
 
 // logs returns a logger and its output.
@@ -605,7 +607,10 @@ func TestDeepPaths(t *testing.T) {
 	for range maxDepth - 2 { // the root of the store is one level, and the file below is another
 		deep = deep.Join("d")
 	}
-	must(t, f.call(t.Context(), idempotent, func(c *hdfs.Client) error { return c.MkdirAll(f.at(deep), 0o755) }))
+	at := f.at(deep)
+	must(t, f.tell(t.Context(), "mkdirs", &hdfsproto.MkdirsRequest{
+		Path: &at, Permission: &hdfsproto.FilePermission{Bits: proto.Uint32(0o755)}, Parents: proto.Bool(true),
+	}, rpc.Idempotent))
 	pfstest.WriteFile(t, f, deep.Join("f"), []byte("content"))
 	pfstest.WantFile(t, f, deep.Join("f"), []byte("content"))
 	must(t, f.Mkdir(t.Context(), deep.Join("dir"), 0o755))
@@ -634,13 +639,14 @@ func TestNobodyThere(t *testing.T) {
 
 // TestNotANameNode connects to the port of the NameNode's web server, a likely mistake.
 func TestNotANameNode(t *testing.T) {
-	o := options(testbed.HDFS(t), "/")
-	web, err := url.Parse(o.WebHDFS[0])
+	c := testbed.HDFS(t)
+	o := options(c, "/")
+	web, err := url.Parse(c.WebHDFS[0])
 	must(t, err)
 	o.NameNodes = []string{web.Host}
 	_, err = New(t.Context(), o)
 	pfstest.WantKind(t, err, pfs.Unavailable)
-	if err != nil && !strings.Contains(err.Error(), web.Host) {
+	if err != nil && (!strings.Contains(err.Error(), web.Host) || !strings.Contains(err.Error(), "8020 by default")) {
 		t.Errorf("the error does not say who is no NameNode: %v", err)
 	}
 }

@@ -5,7 +5,6 @@ import (
 	"io/fs"
 	"time"
 
-	"github.com/colinmarc/hdfs/v2"
 	"github.com/paddlecloud/pfs/pfs"
 	"github.com/paddlecloud/pfs/pfs/digest"
 )
@@ -41,7 +40,7 @@ func (f *FS) date(ctx context.Context, at, id string, opts pfs.CommitOptions) er
 // give sets permission bits, group and owner.
 func (f *FS) give(ctx context.Context, at string, dir pfs.Path, st status, perm fs.FileMode) error {
 	if st.Mode.Perm() != perm {
-		if err := f.call(ctx, idempotent, func(c *hdfs.Client) error { return c.Chmod(at, perm) }); err != nil {
+		if err := f.chmod(ctx, at, uint32(perm)); err != nil {
 			return err
 		}
 	}

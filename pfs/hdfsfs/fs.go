@@ -5,7 +5,6 @@ import (
 	"errors"
 	"io"
 	"net"
-	"net/http"
 	"strings"
 
 	"github.com/paddlecloud/pfs/pfs"
@@ -58,7 +57,7 @@ func New(ctx context.Context, opts Options) (*FS, error) {
 func newCluster(opts Options) *cluster {
 	dialer := &net.Dialer{Timeout: opts.Timeout / 2}
 	return &cluster{
-		opts: opts, nameNodes: rpc.NewServers(opts.NameNodes), webServers: rpc.NewServers(opts.WebHDFS), http: newTransport(opts), dataNodes: newDataNodes(),
+		opts: opts, name: "pfs-" + pfs.NewID(), nameNodes: rpc.NewServers(opts.NameNodes), dataNodes: newDataNodes(),
 		nodes: datanode.NewClient(datanode.Options{
 			Dial: func(ctx context.Context, address string) (net.Conn, error) {
 				return dialer.DialContext(ctx, "tcp", address)
@@ -82,16 +81,12 @@ func (f *FS) try(ctx context.Context, op string) error {
 	switch {
 	case is(err, pfs.NotExist):
 		return pfs.Errorf(op, "", pfs.NotExist, "the root directory %s is not there: make it, or give another one", f.opts.Root)
-	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
-		return pfs.Errorf(op, "", pfs.Unavailable, "%s ends connections without an answer, as what is no NameNode does: give the port of its RPC, 8020 by default, not that of its web server",
+	case errors.Is(err, rpc.ErrTooLong), errors.Is(err, io.ErrUnexpectedEOF):
+		return pfs.Errorf(op, "", pfs.Unavailable, "%s answers as no NameNode does: give the port of its RPC, 8020 by default, not that of its web server",
 			strings.Join(f.opts.NameNodes, ", "))
 	case is(err, pfs.Permission):
 		return pfs.Errorf(op, "", pfs.Permission, "the HDFS user %s may not reach the root directory %s: a superuser of HDFS gives it the right to enter those above (hdfs dfs -chmod a+x)",
 			f.user, f.opts.Root)
-	case err != nil && f.opts.Kerberos == nil && strings.Contains(err.Error(), "unexpected sequence number"):
-		// The library returns this error if a NameNode ends the connection instead of answering a
-		// call.
-		return noTicket(op)
 	case err != nil:
 		return fail(op, "", err)
 	case !info.IsDir():
@@ -101,35 +96,9 @@ func (f *FS) try(ctx context.Context, op string) error {
 	if err != nil {
 		return fail(op, "", err)
 	}
-	if d.EncryptDataTransfer {
+	if d.GetEncryptDataTransfer() {
 		return pfs.Errorf(op, "", pfs.Unsupported, "the cluster encrypts its data transfer (dfs.encrypt.data.transfer): what is read could not be verified")
 	}
-	return f.tryWeb(ctx, op)
-}
-
-// tryWeb turns WebHDFS off and logs why, if it has no address, or if no NameNode speaks it now or
-// accepts the service there, while RPC works: the address may be a guess. A WebHDFS that takes
-// connections and does not answer in time is only busy.
-func (f *FS) tryWeb(ctx context.Context, op string) error {
-	if !f.hasWeb() {
-		f.noteWebOff("no address of it is given")
-		return nil
-	}
-	err := f.web(ctx, webCall{method: http.MethodGet, op: "GETFILESTATUS", path: f.opts.Root, repeat: idempotent}, nil)
-	var remote remoteError
-	var late *noAnswer
-	switch {
-	case err == nil || errors.As(err, &remote) || errors.As(err, &late) || is(err, pfs.Unsupported):
-		return nil
-	case is(err, pfs.Canceled):
-		return fail(op, "", err)
-	}
-	reason := err.Error()
-	var known *pfs.Error
-	if errors.As(err, &known) {
-		reason = known.Cause()
-	}
-	f.noteWebOff(reason)
 	return nil
 }
 

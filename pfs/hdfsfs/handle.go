@@ -448,16 +448,14 @@ func (f *FS) Capabilities(ctx context.Context, name pfs.Path) (pfs.Capabilities,
 		return 0, err
 	}
 	c := pfs.CanRename | pfs.CanRenameDir | pfs.CanKeepEmptyDir | pfs.CanReadStaged | pfs.CanOpenHandle | pfs.CanAppend |
-		pfs.CanSetMode | pfs.CanSetOwner | pfs.CanSetTimes | pfs.CanXattr | pfs.CanDigest | pfs.CanSpace | pfs.CanUsage
+		pfs.CanSetMode | pfs.CanSetOwner | pfs.CanSetTimes | pfs.CanXattr | pfs.CanDigest | pfs.CanSpace | pfs.CanUsage |
+		pfs.CanRenameNew | pfs.CanSetReplication | pfs.CanConcat | pfs.CanStoreChecksum | pfs.CanSetQuota | pfs.CanLocateBlocks
 	kept, err := f.keepsAccessTimes(ctx)
 	if err != nil {
 		return 0, fail(op, name, err)
 	}
 	if kept {
 		c |= pfs.CanSetAccessTime
-	}
-	if f.hasWeb() {
-		c |= pfs.CanRenameNew | pfs.CanSetReplication | pfs.CanConcat | pfs.CanStoreChecksum | pfs.CanSetQuota | pfs.CanLocateBlocks
 	}
 	return c, nil
 }

@@ -2,20 +2,17 @@ package hdfsfs
 
 import (
 	"context"
-	"net/http"
-	"net/url"
 	"path"
 	"slices"
-	"strings"
 
-	"github.com/colinmarc/hdfs/v2"
 	"github.com/paddlecloud/pfs/pfs"
+	"github.com/paddlecloud/pfs/pfs/hdfsfs/internal/hdfsproto"
+	"github.com/paddlecloud/pfs/pfs/hdfsfs/internal/rpc"
 )
 
 // join makes one file of the first size bytes and returns its path in HDFS. A single part is
-// that file already; concat joins several. Where concat cannot be used, join streams the parts
-// into one file: without WebHDFS, if their path has a comma, which separates the sources of a
-// concat, and if more than size bytes are joined already.
+// that file already; concat joins several. If more than size bytes are joined already, join streams the parts
+// into one file.
 func (w *staged) join(ctx context.Context, op string, c content, size int64) (string, error) {
 	if size == 0 {
 		return w.empty(ctx)
@@ -32,9 +29,6 @@ func (w *staged) join(ctx context.Context, op string, c content, size int64) (st
 	}
 	if number == 0 && !c.has {
 		return partPath(w.dir, 0), nil
-	}
-	if !w.fs.hasWeb() || strings.Contains(w.dir, ",") {
-		return w.stream(ctx, op, c, size)
 	}
 	return path.Join(w.dir, joinedName), w.concat(ctx, op, c, size)
 }
@@ -58,19 +52,18 @@ func (w *staged) cut(ctx context.Context, number, n int64) error {
 	if err := a.finish(ctx); err != nil {
 		return err
 	}
-	return w.fs.call(ctx, atMostOnce, func(c *hdfs.Client) error { return c.Rename(a.path, pt.path()) })
+	return w.fs.move(ctx, a.path, pt.path(), false)
 }
 
-// maxSources bounds the sources of one concat, whose names are in the URL.
-const maxSources = 24
+// maxSources bounds the sources of one concat, for which the NameNode holds its lock.
+const maxSources = 1000
 
 // concat joins the parts, maxSources at a time. Only the NameNode works for it, and each call
 // is atomic, so the length of the joined file shows how much is done.
 func (w *staged) concat(ctx context.Context, op string, c content, size int64) error {
 	joined := path.Join(w.dir, joinedName)
 	if !c.has {
-		err := w.fs.call(ctx, atMostOnce, func(lib *hdfs.Client) error { return lib.Rename(partPath(w.dir, 0), joined) })
-		if err != nil {
+		if err := w.fs.move(ctx, partPath(w.dir, 0), joined, false); err != nil {
 			return err
 		}
 		c.joined = c.parts[0]
@@ -95,21 +88,17 @@ func (w *staged) concat(ctx context.Context, op string, c content, size int64) e
 
 // concat appends sources to target; all are paths in HDFS.
 func (f *FS) concat(ctx context.Context, target string, sources []string) error {
-	return f.web(ctx, webCall{method: http.MethodPost, op: "CONCAT", path: target,
-		query: url.Values{"sources": {strings.Join(sources, ",")}}}, nil)
+	return f.tell(ctx, "concat", &hdfsproto.ConcatRequest{Target: &target, Sources: sources}, rpc.Cached)
 }
 
-// maxConcat bounds the names of the sources of a concat in its URL, in bytes.
+// maxConcat bounds the names of the sources of a concat, in bytes.
 const maxConcat = 32 << 10
 
-// Concat appends the files sources to the file target and removes them. It needs WebHDFS.
+// Concat appends the files sources to the file target and removes them.
 func (f *FS) Concat(ctx context.Context, target pfs.Path, sources []pfs.Path) error {
 	const op = "hdfsfs.Concat"
 	if err := f.check(ctx, op, target); err != nil {
 		return err
-	}
-	if !f.hasWeb() {
-		return fail(op, target, errWebOff)
 	}
 	var at []string
 	length := 0
@@ -126,11 +115,9 @@ func (f *FS) Concat(ctx context.Context, target pfs.Path, sources []pfs.Path) er
 			return f.placeError(ctx, op, name, err)
 		case st.IsDir():
 			return pfs.E(op, name, pfs.IsDir, nil)
-		case strings.Contains(f.at(name), ","):
-			return pfs.Errorf(op, name, pfs.Unsupported, "the concat of WebHDFS separates names by commas")
 		}
 		at = append(at, f.at(name))
-		if length += len(url.QueryEscape(f.at(name))) + 3; length > maxConcat {
+		if length += len(f.at(name)); length > maxConcat {
 			return pfs.Errorf(op, target, pfs.Limit, "the names of the sources are too long for one request: concat fewer at once")
 		}
 	}

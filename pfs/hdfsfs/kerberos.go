@@ -3,7 +3,6 @@ package hdfsfs
 import (
 	"context"
 	"errors"
-	"fmt"
 	"os"
 	"strings"
 	"sync"
@@ -15,6 +14,7 @@ import (
 	"github.com/jcmturner/gokrb5/v8/keytab"
 	"github.com/jcmturner/gokrb5/v8/krberror"
 	"github.com/paddlecloud/pfs/pfs"
+	"github.com/paddlecloud/pfs/pfs/hdfsfs/internal/rpc"
 )
 
 // tickets are the Kerberos tickets of the service.
@@ -73,17 +73,19 @@ func (k *Kerberos) client() (*krb.Client, error) {
 
 // affirm makes sure that there is a valid ticket. If the KDC refuses one, the error has the
 // Kind refused: Unavailable once the store is in use, since users cannot log the service in.
-// affirm waits no longer than Options.Timeout; the library's own timeout applies to each KDC.
+// affirm waits no longer than half of Options.Timeout, so that callers that wait for a connection learn about the KDC;
+// the library's own timeout applies to each KDC.
 func (c *cluster) affirm(ctx context.Context, op string, refused pfs.Kind) error {
 	login := c.beginLogin()
-	timer := time.NewTimer(c.opts.Timeout)
+	limit := c.opts.Timeout / 2
+	timer := time.NewTimer(limit)
 	defer timer.Stop()
 	select {
 	case <-login.done:
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	case <-timer.C:
-		return &noAnswer{what: "Kerberos issued no ticket within " + c.opts.Timeout.String()}
+		return &noAnswer{what: "Kerberos issued no ticket within " + limit.String()}
 	}
 	if login.err == nil {
 		return nil
@@ -92,7 +94,7 @@ func (c *cluster) affirm(ctx context.Context, op string, refused pfs.Kind) error
 	if errors.As(login.err, &e) && e.RootCause == krberror.NetworkingError {
 		refused = pfs.Unavailable
 	}
-	return pfs.Errorf(op, "", refused, "Kerberos issues no ticket for %s: %w", c.opts.Kerberos.Principal, login.err)
+	return pfs.E(op, "", refused, &rpc.TicketError{For: c.opts.Kerberos.Principal, Err: login.err})
 }
 
 // beginLogin returns the running login, or starts one.
@@ -138,18 +140,6 @@ func (c *cluster) logIn(client *krb.Client) (*krb.Client, error) {
 	}
 	c.opts.Logger.Info("the keytab has a new key", "keytab", c.opts.Kerberos.Keytab, "principal", c.opts.Kerberos.Principal)
 	return fresh, nil
-}
-
-// noService returns the error of a KDC that issues no service ticket although the ticket for
-// the KDC is valid by the local clock. The library keeps only the text of the KDC's reason.
-func (c *cluster) noService(err error) error {
-	for _, name := range []string{"KRB_AP_ERR_TKT_EXPIRED", "KRB_AP_ERR_TKT_NYV", "KRB_AP_ERR_SKEW"} {
-		if strings.Contains(err.Error(), name) {
-			err = fmt.Errorf("%w: the clocks of the KDC and of this machine must be less than five minutes apart", err)
-			break
-		}
-	}
-	return pfs.Errorf("hdfsfs.web", "", pfs.Unavailable, "Kerberos issues no ticket for %s: %w", c.opts.Kerberos.Principal, err)
 }
 
 // refused adds the possible causes to the error of a NameNode that rejected the session's

@@ -2,13 +2,11 @@ package hdfsfs
 
 import (
 	"bytes"
-	"crypto/tls"
-	"crypto/x509"
+	"context"
 	"encoding/binary"
 	"errors"
 	"io"
 	"net"
-	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -16,12 +14,15 @@ import (
 	"testing"
 	"time"
 
+	krb "github.com/jcmturner/gokrb5/v8/client"
 	"github.com/jcmturner/gokrb5/v8/iana/errorcode"
 	"github.com/jcmturner/gokrb5/v8/messages"
 	"github.com/jcmturner/gokrb5/v8/types"
 	"github.com/paddlecloud/pfs/internal/testbed"
 	"github.com/paddlecloud/pfs/pfs"
+	"github.com/paddlecloud/pfs/pfs/hdfsfs/internal/rpc"
 	"github.com/paddlecloud/pfs/pfs/pfstest"
+	"google.golang.org/protobuf/types/known/emptypb"
 )
 
 // secureOptions returns the options for the superuser of a cluster with Kerberos.
@@ -34,15 +35,11 @@ func secureOptions(t *testing.T, c *testbed.HDFSCluster, root string) Options {
 	}
 	o.Kerberos.Principal, o.Kerberos.Keytab = "nn/localhost", filepath.Join(c.Keytabs, "nn.keytab")
 	o.Kerberos.Config = c.KRB5Config
-	pem, err := os.ReadFile(c.CA)
-	must(t, err)
-	o.TLS = &tls.Config{RootCAs: x509.NewCertPool()}
-	o.TLS.RootCAs.AppendCertsFromPEM(pem)
 	o.BlockSize = small
 	return o
 }
 
-// TestKerberos writes a file in parts, joins them over HTTPS, sets the owner, and reads.
+// TestKerberos writes a file in parts, joins them, sets the owner, and reads.
 func TestKerberos(t *testing.T) {
 	c := testbed.HDFSSecure(t)
 	f := open(t, secureOptions(t, c, c.Scratch(t)))
@@ -229,18 +226,18 @@ func TestClockMovesUnderTicket(t *testing.T) {
 	c := testbed.HDFSSecure(t)
 	o := secureOptions(t, c, c.Scratch(t))
 	o.Kerberos.Config = ticketsOf(t, c, "10m")
+	o.Timeout = time.Minute
 	f := open(t, o)
 	for _, offset := range []string{"+2h", "-2h"} {
 		c.Clock(t, offset)
-		// The client has no ticket for this name of the web server yet.
-		at := strings.Replace(c.WebHDFS[0], "localhost", "127.0.0.1", 1)
-		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, at+"/webhdfs/v1/?op=GETFILESTATUS", nil)
-		must(t, err)
-		resp, err := f.webDo(req)
-		if err == nil {
-			resp.Body.Close()
-			t.Fatalf("%s: the answer is %s", offset, resp.Status)
-		}
+		// The client has no ticket for this name of the NameNode yet.
+		other := rpc.New(rpc.Options{
+			Servers: rpc.NewServers([]string{strings.Replace(c.NameNodes[0], "localhost", "127.0.0.1", 1)}),
+			Timeout: o.Timeout, Service: o.Kerberos.Service, Kerberos: func(context.Context) (*krb.Client, error) { return f.kerberos(), nil },
+		})
+		defer other.Close()
+		err := other.Call(t.Context(), "getServerDefaults", new(emptypb.Empty), new(emptypb.Empty), rpc.Idempotent)
+		err = fail("test", pfs.Root, err)
 		pfstest.WantKind(t, err, pfs.Unavailable)
 		for _, want := range []string{"clock", f.opts.Kerberos.Principal} {
 			if !strings.Contains(err.Error(), want) {
@@ -282,40 +279,6 @@ func TestKeytabReplaced(t *testing.T) {
 	must(t, os.Rename(fresh, o.Kerberos.Keytab))
 	pfstest.WantNames(t, f, pfs.Root, "theirs")
 }
-
-// TestTicketEndsInBetween has the ticket expire after it was checked, before it is sent to
-// WebHDFS. The client logs in again with the current keytab.
-func TestTicketEndsInBetween(t *testing.T) {
-	c := testbed.HDFSSecure(t)
-	o := secureOptions(t, c, c.Scratch(t))
-	f := open(t, o)
-	principal, plain := f.opts.Kerberos.Principal, f.http
-	lose := func(times int) {
-		f.http = roundTrip(func(req *http.Request) (*http.Response, error) {
-			resp, err := plain.RoundTrip(req)
-			if err == nil && resp.StatusCode == http.StatusUnauthorized && times > 0 {
-				times--
-				f.kerberos().Destroy() // as if it had expired and its key were wrong
-			}
-			return resp, err
-		})
-	}
-	lose(1)
-	pfstest.WantNames(t, f, pfs.Root)
-	lose(2)
-	_, err := f.List(t.Context(), pfs.Root, pfs.ListOptions{})
-	pfstest.WantKind(t, err, pfs.Unavailable)
-	if !strings.Contains(err.Error(), principal) {
-		t.Errorf("the error does not name the principal: %v", err)
-	}
-	lose(0)
-	pfstest.WantNames(t, f, pfs.Root)
-}
-
-// roundTrip is a function as an http.RoundTripper.
-type roundTrip func(*http.Request) (*http.Response, error)
-
-func (r roundTrip) RoundTrip(req *http.Request) (*http.Response, error) { return r(req) }
 
 // kadmin runs a command of kadmin.
 func kadmin(t *testing.T, c *testbed.HDFSCluster, command string) {

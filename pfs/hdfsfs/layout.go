@@ -22,10 +22,10 @@ func (f *FS) layout(ctx context.Context) (layout, error) {
 			return l, err
 		}
 		if l.block == 0 {
-			l.block = d.BlockSize
+			l.block = int64(d.GetBlockSize())
 		}
 		if l.replicas == 0 {
-			l.replicas = max(1, d.Replication)
+			l.replicas = max(1, int(d.GetReplication()))
 		}
 	}
 	if l.unit == 0 {
@@ -40,5 +40,5 @@ func (f *FS) replication(ctx context.Context) (int64, error) {
 		return int64(n), nil
 	}
 	d, err := f.serverDefaults(ctx)
-	return int64(max(1, d.Replication)), err
+	return int64(max(1, d.GetReplication())), err
 }

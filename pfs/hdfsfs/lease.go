@@ -5,7 +5,9 @@ import (
 	"time"
 
 	"github.com/paddlecloud/pfs/pfs"
-	"google.golang.org/protobuf/encoding/protowire"
+	"github.com/paddlecloud/pfs/pfs/hdfsfs/internal/hdfsproto"
+	"github.com/paddlecloud/pfs/pfs/hdfsfs/internal/rpc"
+	"google.golang.org/protobuf/proto"
 )
 
 // recoverLease closes the file at a path in HDFS that a writer has left open. A heartbeat of a DataNode
@@ -24,17 +26,13 @@ func (f *FS) recoverLease(ctx context.Context, at string) error {
 	return err
 }
 
-// askFile makes a call about the file at a path in HDFS that the library does not have, and whose answer
-// is yes or no. It edits a truncation, which has such an answer: a longer length than any file has is
-// refused if the request is not edited.
+// askFile makes a call about the file at a path in HDFS whose answer is yes or no.
 func (f *FS) askFile(ctx context.Context, method, at string) (yes bool, err error) {
-	const longest = 1 << 62
-	err = f.callSession(ctx, idempotent, func(s *session) error {
-		client := protowire.AppendBytes(protowire.AppendTag(nil, 2, protowire.BytesType), []byte(s.client.Name()))
-		return s.editedBy(&edit{method: "truncate", as: method, more: client}, func() (err error) {
-			yes, err = s.client.Truncate(at, longest)
-			return err
-		})
-	})
-	return yes, err
+	var request proto.Message = &hdfsproto.IsFileClosedRequest{Path: &at}
+	if method == "recoverLease" {
+		request = &hdfsproto.RecoverLeaseRequest{Path: &at, Client: &f.name}
+	}
+	var answer hdfsproto.BoolResponse
+	err = f.ask(ctx, method, request, &answer, rpc.Idempotent)
+	return answer.GetResult(), err
 }

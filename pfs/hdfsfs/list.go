@@ -1,19 +1,16 @@
 package hdfsfs
 
 import (
-	"cmp"
 	"context"
-	"io"
-	"net/http"
-	"net/url"
 	"path"
-	"slices"
 	"strconv"
 	"strings"
 	"sync"
 
-	"github.com/colinmarc/hdfs/v2"
 	"github.com/paddlecloud/pfs/pfs"
+	"github.com/paddlecloud/pfs/pfs/hdfsfs/internal/hdfsproto"
+	"github.com/paddlecloud/pfs/pfs/hdfsfs/internal/rpc"
+	"google.golang.org/protobuf/proto"
 )
 
 // tokenMark begins a page token; the name after which the next page begins follows.
@@ -28,15 +25,6 @@ func (f *FS) List(ctx context.Context, dir pfs.Path, opts pfs.ListOptions) (pfs.
 	after, ok := strings.CutPrefix(opts.Token, tokenMark)
 	if !ok && opts.Token != "" {
 		return pfs.Page{}, pfs.Errorf(op, dir, pfs.Conflict, "the page token is not one of this store: list the directory from the start")
-	}
-	st, err := f.status(ctx, dir)
-	switch {
-	case err != nil:
-		return pfs.Page{}, fail(op, dir, err)
-	case st.IsLink():
-		return pfs.Page{}, pfs.E(op, dir, pfs.Symlink, nil)
-	case !st.IsDir():
-		return pfs.Page{}, pfs.E(op, dir, pfs.NotDir, nil)
 	}
 	l := listing{fs: f, at: f.at(dir), after: after}
 	if err := l.page(ctx, op, dir, opts.Max()); err != nil {
@@ -100,22 +88,15 @@ type listing struct {
 
 // page fills the page, with as many calls as needed.
 func (l *listing) page(ctx context.Context, op string, dir pfs.Path, limit int) error {
-	source := l.fs.listWeb
-	if !l.fs.hasWeb() {
-		source = (&scan{fs: l.fs, limit: limit}).next
-	}
 	for l.more = true; l.more && len(l.result.Entries) < limit; {
 		if err := pfs.CheckContext(ctx, op, dir); err != nil {
 			return err
 		}
-		batch, more, err := source(ctx, l.at, l.after)
-		if is(err, pfs.Unsupported) && !l.fs.hasWeb() { // WebHDFS was switched off meanwhile
-			return l.page(ctx, op, dir, limit)
-		}
+		batch, more, err := l.fs.listAt(ctx, l.at, l.after)
 		if err != nil {
 			return err
 		}
-		l.more = more && len(batch) > 0
+		l.more = more
 		l.take(batch, limit)
 	}
 	if l.more {
@@ -142,76 +123,40 @@ func (l *listing) take(batch []status, limit int) {
 	}
 }
 
-// listWeb returns the entries after a name. The NameNode decides how many.
-func (f *FS) listWeb(ctx context.Context, at, after string) (batch []status, more bool, err error) {
-	var reply struct {
-		DirectoryListing struct {
-			PartialListing struct {
-				FileStatuses struct{ FileStatus []webStatus }
-			}
-			RemainingEntries int64
-		}
-	}
-	call := webCall{method: http.MethodGet, op: "LISTSTATUS_BATCH", path: at, repeat: idempotent}
-	if after != "" {
-		call.query = url.Values{"startAfter": {after}}
-	}
-	if err := f.web(ctx, call, &reply); err != nil {
+// listAt returns the entries after a name of a directory in HDFS. The NameNode decides how many.
+func (f *FS) listAt(ctx context.Context, at, after string) (batch []status, more bool, err error) {
+	var answer hdfsproto.GetListingResponse
+	request := &hdfsproto.GetListingRequest{Path: &at, After: []byte(after), Locations: proto.Bool(false)}
+	if err := f.ask(ctx, "getListing", request, &answer, rpc.Idempotent); err != nil {
 		return nil, false, err
 	}
-	d := reply.DirectoryListing
-	for _, w := range d.PartialListing.FileStatuses.FileStatus {
-		batch = append(batch, w.status())
+	if answer.Listing == nil {
+		return nil, false, pfs.NotExist
 	}
-	return batch, d.RemainingEntries > 0, nil
-}
-
-// scan lists a directory without WebHDFS. The library cannot start after a name, so scan starts
-// at the beginning and skips entries: late pages are slow, but memory stays bounded.
-type scan struct {
-	fs    *FS
-	limit int
-}
-
-// next returns the entries after a name.
-func (sc *scan) next(ctx context.Context, at, after string) (batch []status, more bool, err error) {
-	s, err := sc.fs.pool.get(ctx)
-	if err != nil {
-		return nil, false, err
-	}
-	defer sc.fs.pool.put(s)
-	var lib *hdfs.FileReader
-	for {
-		err = s.do(ctx, sc.fs.opts.Timeout, func() (err error) {
-			if lib == nil {
-				lib, err = s.client.Open(at)
-			}
-			if err == nil {
-				batch, err = readDir(lib, after, sc.limit+1)
-			}
-			return err
-		})
-		if err == io.EOF {
-			return nil, false, nil
+	for _, e := range answer.Listing.Entries {
+		st := newStatus(string(e.GetName()), e)
+		switch { // what is no directory is its only entry
+		case st.Name == "" && st.IsLink():
+			return nil, false, pfs.Symlink
+		case st.Name == "":
+			return nil, false, pfs.NotDir
 		}
-		if err != nil || len(batch) > 0 {
-			return batch, true, err
+		batch = append(batch, st)
+	}
+	return batch, answer.Listing.GetRemaining() > 0 && len(batch) > 0, nil
+}
+
+// entries lists a directory below stageDir.
+func (f *FS) entries(ctx context.Context, at string) (all []status, err error) {
+	for more, after := true, ""; more; {
+		var batch []status
+		if batch, more, err = f.listAt(ctx, at, after); err != nil {
+			return nil, err
+		}
+		all = append(all, batch...)
+		if more {
+			after = batch[len(batch)-1].Name
 		}
 	}
-}
-
-// readDir reads n entries and returns those after a name.
-func readDir(lib *hdfs.FileReader, after string, n int) (batch []status, err error) {
-	infos, err := lib.Readdir(n)
-	for _, info := range infos {
-		if after == "" || comesAfter(info.Name(), after) {
-			batch = append(batch, newStatus(info))
-		}
-	}
-	return batch, err
-}
-
-// comesAfter reports whether HDFS lists a after b. HDFS compares names as signed bytes.
-func comesAfter(a, b string) bool {
-	return slices.CompareFunc([]byte(a), []byte(b), func(x, y byte) int { return cmp.Compare(int8(x), int8(y)) }) > 0
+	return all, nil
 }

@@ -4,8 +4,10 @@ import (
 	"context"
 	"io/fs"
 
-	"github.com/colinmarc/hdfs/v2"
 	"github.com/paddlecloud/pfs/pfs"
+	"github.com/paddlecloud/pfs/pfs/hdfsfs/internal/hdfsproto"
+	"github.com/paddlecloud/pfs/pfs/hdfsfs/internal/rpc"
+	"google.golang.org/protobuf/proto"
 )
 
 // Mkdir makes the directory name.
@@ -17,8 +19,7 @@ func (f *FS) Mkdir(ctx context.Context, name pfs.Path, mode fs.FileMode) error {
 	if f.owner != "" {
 		return f.mkdirGiven(ctx, op, name, mode)
 	}
-	err := f.call(ctx, idempotent, func(c *hdfs.Client) error { return c.Mkdir(f.at(name), mode.Perm()) })
-	return f.mkdirError(ctx, op, name, err)
+	return f.mkdirError(ctx, op, name, f.keepDir(ctx, f.at(name), uint32(mode.Perm())))
 }
 
 // mkdirError makes the error of a directory that could not be made; none if there is one.
@@ -35,7 +36,6 @@ func (f *FS) mkdirError(ctx context.Context, op string, name pfs.Path, err error
 }
 
 // mkdirGiven creates a directory beside the uploads, changes its owner and renames it to name.
-// Without WebHDFS the rename may replace an empty directory that appeared meanwhile.
 func (f *FS) mkdirGiven(ctx context.Context, op string, name pfs.Path, mode fs.FileMode) error {
 	_, err := f.status(ctx, name)
 	switch {
@@ -49,17 +49,33 @@ func (f *FS) mkdirGiven(ctx context.Context, op string, name pfs.Path, mode fs.F
 		return err
 	}
 	at := f.stage.temporary(tempDir)
-	err = f.stage.within(ctx, func() error {
-		return f.call(ctx, idempotent, func(c *hdfs.Client) error { return c.Mkdir(at, mode.Perm()) })
-	})
+	err = f.stage.within(ctx, func() error { return f.keepDir(ctx, at, uint32(mode.Perm())) })
 	if err == nil {
 		err = f.chown(ctx, at, f.owner, parent.Group)
 	}
 	if err == nil {
-		if err = f.move(ctx, at, f.at(name), f.hasWeb()); err == nil {
+		if err = f.move(ctx, at, f.at(name), true); err == nil {
 			return nil
 		}
 	}
 	f.discardTemporary(context.WithoutCancel(ctx), at)
 	return f.mkdirError(ctx, op, name, err)
+}
+
+// keepDir creates a directory at a path in HDFS. A directory that exists stays as it is.
+func (f *FS) keepDir(ctx context.Context, at string, bits uint32) error {
+	request := &hdfsproto.MkdirsRequest{Path: &at, Permission: &hdfsproto.FilePermission{Bits: &bits}, Parents: proto.Bool(false)}
+	return f.tell(ctx, "mkdirs", request, rpc.Idempotent)
+}
+
+// makeDir is keepDir that returns Exist if something has the name.
+func (f *FS) makeDir(ctx context.Context, at string, bits uint32) error {
+	_, err := f.statusAt(ctx, at)
+	switch {
+	case err == nil:
+		return pfs.Exist
+	case !is(err, pfs.NotExist):
+		return err
+	}
+	return f.keepDir(ctx, at, bits)
 }

@@ -1,7 +1,6 @@
 package hdfsfs
 
 import (
-	"crypto/tls"
 	"log/slog"
 	"path"
 	"time"
@@ -14,17 +13,6 @@ import (
 type Options struct {
 	// NameNodes are the addresses (host:port) of all NameNodes of one name service.
 	NameNodes []string
-
-	// WebHDFS are the URLs of the NameNodes' web servers, without a path. If it is empty, WebHDFS
-	// is not used; the package documentation describes the consequences.
-	WebHDFS []string
-
-	// WebHDFSNamed is true if the configuration contains the URLs of WebHDFS. If WebHDFS does not
-	// answer, the log then has an error instead of a warning.
-	WebHDFSNamed bool
-
-	// TLS is for https URLs of WebHDFS; nil means the system's certificates.
-	TLS *tls.Config
 
 	// Root is the existing directory that is the root of the file system.
 	Root string

@@ -4,8 +4,9 @@ import (
 	"context"
 	"strings"
 
-	"github.com/colinmarc/hdfs/v2"
 	"github.com/paddlecloud/pfs/pfs"
+	"github.com/paddlecloud/pfs/pfs/hdfsfs/internal/hdfsproto"
+	"github.com/paddlecloud/pfs/pfs/hdfsfs/internal/rpc"
 )
 
 // acting names the user of the calls of an FS, and the owner of new files.
@@ -68,9 +69,21 @@ func validUser(user string) bool {
 	return pfs.CheckName(user) == "" && !strings.ContainsAny(user, "@:\n ")
 }
 
-// chown changes the owner and group of a path in HDFS.
+// setOwner changes the owner and group of a path in HDFS, of which "" keeps one.
+func (f *FS) setOwner(ctx context.Context, at, owner, group string) error {
+	request := &hdfsproto.SetOwnerRequest{Path: &at}
+	if owner != "" {
+		request.Owner = &owner
+	}
+	if group != "" {
+		request.Group = &group
+	}
+	return f.tell(ctx, "setOwner", request, rpc.Idempotent)
+}
+
+// chown gives a path in HDFS an owner and a group, with the service's rights.
 func (f *FS) chown(ctx context.Context, at, owner, group string) error {
-	err := f.service.call(ctx, idempotent, func(c *hdfs.Client) error { return c.Chown(at, owner, group) })
+	err := f.service.setOwner(ctx, at, owner, group)
 	if is(err, pfs.Permission) && f.owner != "" {
 		return pfs.Errorf("hdfsfs.chown", "", pfs.Permission,
 			"%s, as whom the service works, may not give files to %s: make it a superuser of HDFS (dfs.permissions.superusergroup)", f.user, owner)

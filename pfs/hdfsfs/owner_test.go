@@ -6,7 +6,6 @@ import (
 	"runtime"
 	"testing"
 
-	"github.com/colinmarc/hdfs/v2"
 	"github.com/paddlecloud/pfs/internal/testbed"
 	"github.com/paddlecloud/pfs/pfs"
 	"github.com/paddlecloud/pfs/pfs/hdfsfs/internal/rpc"
@@ -61,7 +60,7 @@ func TestChmodKeepsTheStickyBit(t *testing.T) {
 	c := testbed.HDFS(t)
 	f := open(t, options(c, c.Scratch(t)))
 	must(t, f.Mkdir(t.Context(), "/shared", 0o755))
-	err := f.call(t.Context(), idempotent, func(c *hdfs.Client) error { return c.Chmod(f.at("/shared"), rawMode(stickyBit|0o777)) })
+	err := f.chmod(t.Context(), f.at("/shared"), stickyBit|0o777)
 	must(t, err)
 	must(t, pfs.SetAttr(t.Context(), f, "/shared", pfs.AttrMode, pfs.Attrs{Mode: 0o770}))
 	st, err := f.status(t.Context(), "/shared")

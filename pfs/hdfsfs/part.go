@@ -6,7 +6,6 @@ import (
 	"path"
 	"sync"
 
-	"github.com/colinmarc/hdfs/v2"
 	"github.com/paddlecloud/pfs/pfs"
 )
 
@@ -241,7 +240,7 @@ func (pt *part) store(ctx context.Context, a *attempt) error {
 func (pt *part) place(ctx context.Context, a *attempt) error {
 	begins, err := pt.beginsWith(ctx, a)
 	if err == nil && !begins {
-		err = pt.w.fs.call(ctx, atMostOnce, func(c *hdfs.Client) error { return c.Rename(a.path, pt.path()) })
+		err = pt.w.fs.move(ctx, a.path, pt.path(), false)
 	}
 	if err != nil || begins {
 		a.remove()

@@ -3,7 +3,6 @@ package hdfsfs
 import (
 	"testing"
 
-	"github.com/colinmarc/hdfs/v2"
 	"github.com/paddlecloud/pfs/internal/testbed"
 	"github.com/paddlecloud/pfs/pfs"
 	"github.com/paddlecloud/pfs/pfs/pfstest"
@@ -17,9 +16,9 @@ func TestPartFails(t *testing.T) {
 	data := pfstest.Pattern(3, 2*small)
 	nameTaken := func(w *staged) (mend func()) {
 		at := partPath(w.dir, 1)
-		must(t, f.call(t.Context(), idempotent, func(lib *hdfs.Client) error { return lib.Mkdir(at, 0o700) }))
+		must(t, f.keepDir(t.Context(), at, 0o700))
 		return func() {
-			must(t, f.call(t.Context(), idempotent, func(lib *hdfs.Client) error { return lib.RemoveAll(at) }))
+			must(t, f.removeAll(t.Context(), at))
 		}
 	}
 	safeMode := func(*staged) (mend func()) { return c.SafeMode(t) }

@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"math"
-	"net/http"
-	"net/url"
 	"path"
 	"regexp"
 	"strconv"
@@ -13,6 +11,9 @@ import (
 	"time"
 
 	"github.com/paddlecloud/pfs/pfs"
+	"github.com/paddlecloud/pfs/pfs/hdfsfs/internal/hdfsproto"
+	"github.com/paddlecloud/pfs/pfs/hdfsfs/internal/rpc"
+	"google.golang.org/protobuf/proto"
 )
 
 // Staged bytes do not count against the target's quota, so the NameNode would refuse a file only
@@ -85,8 +86,8 @@ func (f *FS) nearestQuota(ctx context.Context, dir pfs.Path) (_ pfs.Path, limit,
 		switch {
 		case ctx.Err() != nil:
 			return dir, 0, 0
-		case err == nil && sum.SpaceQuota() > 0:
-			return dir, sum.SpaceQuota(), sum.SizeAfterReplication()
+		case err == nil && sum.GetSpaceQuota() > 0:
+			return dir, sum.GetSpaceQuota(), int64(sum.GetSpace())
 		default:
 			f.quotaless.add(at)
 		}
@@ -139,33 +140,22 @@ func (f *FS) overQuota(ctx context.Context, err error) error {
 }
 
 // quotaUsage returns how much of its quotas a directory in HDFS uses: names, and bytes in all block
-// replicas. Without WebHDFS the NameNode counts the whole tree.
+// replicas. A NameNode that has no answer at hand counts the whole tree.
 func (f *FS) quotaUsage(ctx context.Context, dir string) (names, space int64, err error) {
-	if f.hasWeb() {
-		var reply struct {
-			QuotaUsage struct{ FileAndDirectoryCount, SpaceConsumed int64 }
-		}
-		err = f.web(ctx, webCall{method: http.MethodGet, op: "GETQUOTAUSAGE", path: dir, repeat: idempotent}, &reply)
-		if err == nil {
-			return reply.QuotaUsage.FileAndDirectoryCount, reply.QuotaUsage.SpaceConsumed, nil
-		}
+	var answer hdfsproto.GetQuotaUsageResponse
+	err = f.ask(ctx, "getQuotaUsage", &hdfsproto.PathRequest{Path: &dir}, &answer, rpc.Idempotent)
+	if !is(err, pfs.Unsupported) {
+		return int64(answer.Usage.GetNames()), int64(answer.Usage.GetSpace()), err
 	}
 	sum, err := f.summary(ctx, dir)
-	if err != nil {
-		return 0, 0, err
-	}
-	return int64(sum.FileCount()) + int64(sum.DirectoryCount()), sum.SizeAfterReplication(), nil
+	return int64(sum.GetFiles() + sum.GetDirectories()), int64(sum.GetSpace()), err
 }
 
-// SetQuota sets the HDFS quotas of the directory name. It needs WebHDFS and the rights of a
-// superuser.
+// SetQuota sets the HDFS quotas of the directory name. It needs the rights of a superuser.
 func (f *FS) SetQuota(ctx context.Context, name pfs.Path, maxBytes, maxFiles int64) error {
 	const op = "hdfsfs.SetQuota"
 	if err := f.check(ctx, op, name); err != nil {
 		return err
-	}
-	if !f.hasWeb() {
-		return fail(op, name, errWebOff)
 	}
 	replicas, err := f.replication(ctx)
 	if err != nil {
@@ -179,18 +169,19 @@ func (f *FS) SetQuota(ctx context.Context, name pfs.Path, maxBytes, maxFiles int
 		return pfs.E(op, name, pfs.NotDir, nil)
 	}
 	defer f.quotaless.forget(f.at(name))
+	at := f.at(name)
 	// The directory itself counts as a name.
-	q := url.Values{"namespacequota": {quota(maxFiles, 1, 1)}, "storagespacequota": {quota(maxBytes, replicas, 0)}}
-	return fail(op, name, f.web(ctx, webCall{method: http.MethodPut, op: "SETQUOTA", path: f.at(name), query: q, repeat: idempotent}, nil))
+	request := &hdfsproto.SetQuotaRequest{Path: &at, Quota: proto.Int64(quota(maxFiles, 1, 1)), SpaceQuota: proto.Int64(quota(maxBytes, replicas, 0))}
+	return fail(op, name, f.tell(ctx, "setQuota", request, rpc.Idempotent))
 }
 
-// quota formats a limit as HDFS expects it; -1 removes the quota.
-func quota(limit, times, more int64) string {
+// quota returns a limit as HDFS expects it; -1 removes the quota.
+func quota(limit, times, more int64) int64 {
 	if limit == 0 {
-		return "-1"
+		return -1
 	}
 	if limit > (math.MaxInt64-more)/times-1 {
-		return strconv.FormatInt(math.MaxInt64-1, 10)
+		return math.MaxInt64 - 1
 	}
-	return strconv.FormatInt(limit*times+more, 10)
+	return limit*times + more
 }

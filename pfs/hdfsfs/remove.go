@@ -2,12 +2,10 @@ package hdfsfs
 
 import (
 	"context"
-	"net/http"
-	"net/url"
-	"strconv"
 
-	"github.com/colinmarc/hdfs/v2"
 	"github.com/paddlecloud/pfs/pfs"
+	"github.com/paddlecloud/pfs/pfs/hdfsfs/internal/hdfsproto"
+	"github.com/paddlecloud/pfs/pfs/hdfsfs/internal/rpc"
 )
 
 // Remove removes the file or empty directory name.
@@ -30,58 +28,20 @@ func (f *FS) remove(ctx context.Context, op string, name pfs.Path, tree bool) er
 	}
 	there, err := f.deleteAt(ctx, f.at(name), tree)
 	if err == nil && !there {
-		return f.placeError(ctx, op, name, pfs.NotExist)
+		err = pfs.NotExist
 	}
 	return f.placeError(ctx, op, name, err)
 }
 
-// deleteAt removes a path in HDFS and reports whether it existed.
-//
-// The library does not report to the second of two removals that it came too late; WebHDFS does.
-// Without WebHDFS, deleteAt first renames the path, which succeeds only once.
+// deleteAt removes a path in HDFS, if tree is set with all below it, and reports whether it existed.
 func (f *FS) deleteAt(ctx context.Context, at string, tree bool) (there bool, err error) {
-	if f.hasWeb() {
-		var reply struct{ Boolean bool }
-		call := webCall{method: http.MethodDelete, op: "DELETE", path: at, query: url.Values{"recursive": {strconv.FormatBool(tree)}}}
-		err = f.web(ctx, call, &reply)
-		if !is(err, pfs.Unsupported) {
-			return reply.Boolean, err
-		}
-	}
-	return f.deleteTaken(ctx, at, tree)
+	var answer hdfsproto.BoolResponse
+	err = f.ask(ctx, "delete", &hdfsproto.DeleteRequest{Path: &at, Recursive: &tree}, &answer, rpc.Cached)
+	return answer.GetResult(), err
 }
 
-// deleteTaken is deleteAt without WebHDFS.
-func (f *FS) deleteTaken(ctx context.Context, at string, tree bool) (there bool, err error) {
-	st, err := f.statusAt(ctx, at)
-	if is(err, pfs.NotExist) {
-		return false, nil
-	}
-	if err != nil {
-		return false, err
-	}
-	if tree || !st.IsDir() {
-		taken := f.stage.temporary(tempRemoved)
-		err = f.call(ctx, atMostOnce, func(c *hdfs.Client) error { return c.Rename(at, taken) })
-		if is(err, pfs.NotExist) && f.stage.ensure(ctx) == nil {
-			err = f.call(ctx, atMostOnce, func(c *hdfs.Client) error { return c.Rename(at, taken) })
-		}
-		if is(err, pfs.NotExist) {
-			return false, nil
-		}
-		if err != nil {
-			return false, err
-		}
-		at = taken
-	}
-	err = f.call(ctx, idempotent, func(c *hdfs.Client) error {
-		if tree {
-			return c.RemoveAll(at)
-		}
-		return c.Remove(at)
-	})
-	if is(err, pfs.NotExist) {
-		return false, nil
-	}
-	return err == nil, err
+// removeAll removes a path in HDFS with all below it, if it exists.
+func (f *FS) removeAll(ctx context.Context, at string) error {
+	_, err := f.deleteAt(ctx, at, true)
+	return err
 }

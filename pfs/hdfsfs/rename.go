@@ -2,11 +2,11 @@ package hdfsfs
 
 import (
 	"context"
-	"net/http"
-	"net/url"
 
-	"github.com/colinmarc/hdfs/v2"
 	"github.com/paddlecloud/pfs/pfs"
+	"github.com/paddlecloud/pfs/pfs/hdfsfs/internal/hdfsproto"
+	"github.com/paddlecloud/pfs/pfs/hdfsfs/internal/rpc"
+	"google.golang.org/protobuf/proto"
 )
 
 // Rename gives oldName the name newName.
@@ -14,8 +14,7 @@ func (f *FS) Rename(ctx context.Context, oldName, newName pfs.Path) error {
 	return f.rename(ctx, "hdfsfs.Rename", oldName, newName, false)
 }
 
-// RenameExclusive is Rename that replaces nothing. It needs WebHDFS: the library
-// always replaces.
+// RenameExclusive is Rename that replaces nothing.
 func (f *FS) RenameExclusive(ctx context.Context, oldName, newName pfs.Path) error {
 	return f.rename(ctx, "hdfsfs.RenameExclusive", oldName, newName, true)
 }
@@ -26,9 +25,6 @@ func (f *FS) rename(ctx context.Context, op string, oldName, newName pfs.Path, e
 			return err
 		}
 	}
-	if exclusive && !f.hasWeb() {
-		return fail(op, newName, errWebOff)
-	}
 	old, err := f.status(ctx, oldName)
 	if err != nil {
 		return f.placeError(ctx, op, oldName, err)
@@ -38,7 +34,7 @@ func (f *FS) rename(ctx context.Context, op string, oldName, newName pfs.Path, e
 		return err
 	}
 	// A directory must not replace even an empty directory that appears at this moment.
-	err = f.move(ctx, f.at(oldName), f.at(newName), exclusive || old.IsDir() && f.hasWeb())
+	err = f.move(ctx, f.at(oldName), f.at(newName), exclusive || old.IsDir())
 	if err == nil {
 		return nil
 	}
@@ -84,12 +80,7 @@ func (f *FS) renameError(ctx context.Context, op string, oldName, newName pfs.Pa
 	return f.placeError(ctx, op, newName, err)
 }
 
-// move renames a path in HDFS. Whether a call whose answer was lost was carried out,
-// the caller finds out.
+// move renames a path in HDFS, at once. The NameNode replaces a file, or an empty directory, unless exclusive is set.
 func (f *FS) move(ctx context.Context, from, to string, exclusive bool) error {
-	if !exclusive {
-		return f.call(ctx, atMostOnce, func(c *hdfs.Client) error { return c.Rename(from, to) })
-	}
-	return f.web(ctx, webCall{method: http.MethodPut, op: "RENAME", path: from,
-		query: url.Values{"destination": {to}, "renameoptions": {"NONE"}}}, nil)
+	return f.tell(ctx, "rename2", &hdfsproto.RenameRequest{From: &from, To: &to, Overwrite: proto.Bool(!exclusive)}, rpc.Cached)
 }

@@ -31,7 +31,6 @@ type session struct {
 	stale bool              // a connection to the NameNode failed
 	sent  bool              // a request was sent since the last call began
 	asks  bool              // the NameNode has a request that it has not answered
-	edit  *edit             // of the call's request, if it has one
 	sums  *sentSums         // of the file that is being written, if they are wanted
 	built *pipelines        // of the file that is being written
 	broke error             // why what was written to it is lost
@@ -262,9 +261,8 @@ func (c *nameConn) Write(p []byte) (int, error) {
 	}
 	c.s.mu.Lock()
 	c.s.sent, c.s.asks = true, true
-	q := c.s.outgoing(p)
 	c.s.mu.Unlock()
-	if _, err := c.Conn.Write(q); err != nil {
+	if _, err := c.Conn.Write(p); err != nil {
 		c.hearWhy()
 		c.failed(err)
 		return 0, err

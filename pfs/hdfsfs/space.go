@@ -3,8 +3,10 @@ package hdfsfs
 import (
 	"context"
 
-	"github.com/colinmarc/hdfs/v2"
 	"github.com/paddlecloud/pfs/pfs"
+	"github.com/paddlecloud/pfs/pfs/hdfsfs/internal/hdfsproto"
+	"github.com/paddlecloud/pfs/pfs/hdfsfs/internal/rpc"
+	"google.golang.org/protobuf/types/known/emptypb"
 )
 
 // Space reports the cluster's size in bytes of files: replicas are divided out.
@@ -17,12 +19,14 @@ func (f *FS) Space(ctx context.Context, name pfs.Path) (pfs.Space, error) {
 	if err != nil {
 		return pfs.Space{}, fail(op, name, err)
 	}
-	var info hdfs.FsInfo
-	err = f.call(ctx, idempotent, func(c *hdfs.Client) (err error) {
-		info, err = c.StatFs()
-		return err
-	})
+	all, err := f.clusterSpace(ctx)
 	return pfs.Space{
-		Total: int64(info.Capacity) / replicas, Used: int64(info.Used) / replicas, Free: int64(info.Remaining) / replicas,
+		Total: int64(all.GetCapacity()) / replicas, Used: int64(all.GetUsed()) / replicas, Free: int64(all.GetRemaining()) / replicas,
 	}, fail(op, name, err)
+}
+
+// clusterSpace returns the bytes of all DataNodes.
+func (f *FS) clusterSpace(ctx context.Context) (*hdfsproto.GetFsStatsResponse, error) {
+	all := new(hdfsproto.GetFsStatsResponse)
+	return all, f.ask(ctx, "getFsStats", new(emptypb.Empty), all, rpc.Idempotent)
 }

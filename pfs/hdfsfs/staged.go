@@ -5,14 +5,14 @@ import (
 	"context"
 	"errors"
 	"io"
-	"net/http"
-	"net/url"
 	"sync"
 	"sync/atomic"
 
-	"github.com/colinmarc/hdfs/v2"
 	"github.com/paddlecloud/pfs/pfs"
 	"github.com/paddlecloud/pfs/pfs/digest"
+	"github.com/paddlecloud/pfs/pfs/hdfsfs/internal/hdfsproto"
+	"github.com/paddlecloud/pfs/pfs/hdfsfs/internal/rpc"
+	"google.golang.org/protobuf/proto"
 )
 
 // staged is an open upload: a directory with a file for each part.
@@ -93,11 +93,11 @@ func (f *FS) create(ctx context.Context, op string, name pfs.Path, opts pfs.Crea
 // no long file is sent in vain. If HDFS gives no answer, Commit finds out. The service's own
 // user is not checked: it is usually a superuser.
 func (f *FS) checkAccess(ctx context.Context, op string, name pfs.Path) error {
-	if f.user == f.service.user || !f.hasWeb() {
+	if f.user == f.service.user {
 		return nil
 	}
-	err := f.web(ctx, webCall{method: http.MethodGet, op: "CHECKACCESS", path: f.at(name.Parent()),
-		query: url.Values{"fsaction": {"-w-"}}, repeat: idempotent}, nil)
+	at := f.at(name.Parent())
+	err := f.tell(ctx, "checkAccess", &hdfsproto.CheckAccessRequest{Path: &at, Access: proto.Uint32(0o2)}, rpc.Idempotent)
 	if is(err, pfs.Permission) {
 		return fail(op, name.Parent(), err)
 	}
@@ -133,7 +133,7 @@ func (w *staged) open(ctx context.Context, op string, reopen bool) error {
 	err := error(pfs.Exist)
 	if !reopen {
 		err = w.fs.stage.within(ctx, func() error {
-			return w.fs.call(ctx, idempotent, func(c *hdfs.Client) error { return c.Mkdir(w.dir, 0o700) })
+			return w.fs.makeDir(ctx, w.dir, 0o700)
 		})
 	}
 	if err == nil {
@@ -350,7 +350,7 @@ func (w *staged) Close(ctx context.Context) error {
 
 // remove removes the directory of the upload.
 func (w *staged) remove(ctx context.Context) error {
-	return w.fs.call(ctx, idempotent, func(c *hdfs.Client) error { return c.RemoveAll(w.dir) })
+	return w.fs.removeAll(ctx, w.dir)
 }
 
 // identity identifies an upload in a cluster by its directory.

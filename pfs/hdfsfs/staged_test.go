@@ -179,26 +179,6 @@ func TestOddNames(t *testing.T) {
 	}
 }
 
-// TestWithoutWeb uses a store without WebHDFS, unreachable or not configured. The log reports
-// it once.
-func TestWithoutWeb(t *testing.T) {
-	c := testbed.HDFS(t)
-	for _, web := range [][]string{{"http://127.0.0.1:1"}, nil} {
-		o := options(c, c.Scratch(t))
-		o.WebHDFS = web
-		logger, told := logs()
-		o.Logger = logger
-		f := open(t, o)
-		pfstest.WriteFile(t, f, "/f", pfstest.Pattern(1, 2*small+5))
-		pfstest.WantNames(t, f, pfs.Root, "f")
-		must(t, f.Remove(t.Context(), "/f"))
-		pfstest.WantKind(t, f.SetQuota(t.Context(), pfs.Root, 1, 1), pfs.Unsupported)
-		if n := strings.Count(told.String(), "WebHDFS is off"); n != 1 {
-			t.Errorf("%q: the log reports %d times that WebHDFS is off: %s", web, n, told)
-		}
-	}
-}
-
 // TestBlockLocations locates the blocks of a range.
 func TestBlockLocations(t *testing.T) {
 	c := testbed.HDFS(t)

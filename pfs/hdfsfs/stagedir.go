@@ -9,7 +9,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/colinmarc/hdfs/v2"
 	"github.com/paddlecloud/pfs/pfs"
 	"github.com/paddlecloud/pfs/pfs/digest"
 )
@@ -79,10 +78,10 @@ func (f *FS) RemoveStage(ctx context.Context) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.madeHome {
-		_ = f.call(ctx, idempotent, func(c *hdfs.Client) error { return c.Remove(r.home()) })
+		_, _ = f.deleteAt(ctx, r.home(), false)
 	}
 	if r.madeTop {
-		_ = f.service.call(ctx, idempotent, func(c *hdfs.Client) error { return c.Remove(r.top()) })
+		_, _ = f.service.deleteAt(ctx, r.top(), false)
 	}
 	r.made, r.madeHome, r.madeTop = false, false, false
 }
@@ -100,7 +99,7 @@ func (r *stageRoot) ready(ctx context.Context) error {
 
 // mkdirAt creates a directory at a path in HDFS unless it exists, and reports whether it did.
 func (f *FS) mkdirAt(ctx context.Context, at string, mode uint32) (made bool, err error) {
-	err = f.call(ctx, idempotent, func(c *hdfs.Client) error { return c.Mkdir(at, rawMode(mode)) })
+	err = f.makeDir(ctx, at, mode)
 	if is(err, pfs.Exist) {
 		return false, nil
 	}
@@ -178,19 +177,6 @@ func (f *FS) contentOf(ctx context.Context, dir string) (content, error) {
 		}
 	}
 	return c, err
-}
-
-// entries lists a directory below stageDir.
-func (f *FS) entries(ctx context.Context, at string) (all []status, err error) {
-	err = f.call(ctx, idempotent, func(c *hdfs.Client) error {
-		infos, err := c.ReadDir(at)
-		all = make([]status, len(infos))
-		for i, info := range infos {
-			all[i] = newStatus(info)
-		}
-		return err
-	})
-	return all, err
 }
 
 func partPath(dir string, number int64) string {

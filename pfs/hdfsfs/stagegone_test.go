@@ -3,7 +3,6 @@ package hdfsfs
 import (
 	"testing"
 
-	"github.com/colinmarc/hdfs/v2"
 	"github.com/paddlecloud/pfs/internal/testbed"
 	"github.com/paddlecloud/pfs/pfs"
 	"github.com/paddlecloud/pfs/pfs/pfstest"
@@ -22,7 +21,7 @@ func TestStageRemoved(t *testing.T) {
 		must(t, err)
 		_, err = w.WriteAt(t.Context(), data[:n], 0)
 		must(t, err)
-		must(t, f.call(t.Context(), idempotent, func(lib *hdfs.Client) error { return lib.RemoveAll(f.stage.top()) }))
+		must(t, f.removeAll(t.Context(), f.stage.top()))
 		_, err = w.WriteAt(t.Context(), data[n:], int64(n))
 		if err == nil {
 			_, err = w.Commit(t.Context(), pfs.CommitOptions{Size: int64(len(data))})

@@ -3,13 +3,13 @@ package hdfsfs
 import (
 	"context"
 	"io/fs"
-	"os"
 	"path"
 	"strconv"
 	"time"
 
-	"github.com/colinmarc/hdfs/v2"
 	"github.com/paddlecloud/pfs/pfs"
+	"github.com/paddlecloud/pfs/pfs/hdfsfs/internal/hdfsproto"
+	"github.com/paddlecloud/pfs/pfs/hdfsfs/internal/rpc"
 )
 
 // status is the NameNode's information about a path.
@@ -80,57 +80,51 @@ func (f *FS) parentOf(ctx context.Context, op string, name pfs.Path) (status, er
 }
 
 // statusAt is status of a path in HDFS.
-func (f *FS) statusAt(ctx context.Context, at string) (st status, err error) {
-	err = f.call(ctx, idempotent, func(c *hdfs.Client) error {
-		info, err := c.Stat(at)
-		if err == nil {
-			st = newStatus(info)
-		}
-		return err
-	})
-	return st, err
+func (f *FS) statusAt(ctx context.Context, at string) (status, error) {
+	var answer hdfsproto.GetFileInfoResponse
+	if err := f.ask(ctx, "getFileInfo", &hdfsproto.GetFileInfoRequest{Path: &at}, &answer, rpc.Idempotent); err != nil {
+		return status{}, err
+	}
+	if answer.Status == nil {
+		return status{}, pfs.NotExist
+	}
+	return newStatus(path.Base(at), answer.Status), nil
 }
-
-// fileTypes are the file types of HDFS, by their number in its protocol.
-const (
-	typeDir     = 1
-	typeSymlink = 3
-)
 
 // stickyBit on a directory means that only the owner of an entry may remove it.
 const stickyBit = 0o1000
 
-// newStatus converts a result of the library.
-func newStatus(info os.FileInfo) status {
-	raw := info.Sys().(*hdfs.FileStatus)
+// newStatus converts what the NameNode says of the file name.
+func newStatus(name string, raw *hdfsproto.FileStatus) status {
+	bits := raw.GetPermission().GetBits()
 	st := status{
 		Info: pfs.Info{
-			Name:    info.Name(),
-			Mode:    info.Mode().Perm(),
-			ModTime: time.UnixMilli(int64(raw.GetModificationTime())),
+			Name:    name,
+			Mode:    fs.FileMode(bits).Perm(),
+			ModTime: time.UnixMilli(int64(raw.GetModified())),
 			Owner:   raw.GetOwner(),
 			Group:   raw.GetGroup(),
-			ID:      raw.GetFileId(),
+			ID:      raw.GetId(),
 		},
-		id: raw.GetFileId(),
+		id: raw.GetId(),
 	}
-	switch raw.GetFileType() {
-	case typeDir:
+	switch raw.GetType() {
+	case hdfsproto.FileStatus_DIRECTORY:
 		st.Mode |= fs.ModeDir
-		if raw.GetPermission().GetPerm()&stickyBit != 0 {
+		if bits&stickyBit != 0 {
 			st.Mode |= fs.ModeSticky
 		}
-	case typeSymlink:
+	case hdfsproto.FileStatus_SYMLINK:
 		st.Mode |= fs.ModeSymlink
-		st.Target = string(raw.GetSymlink())
+		st.Target = string(raw.GetTarget())
 		st.Size = int64(len(st.Target))
 	default:
 		st.Size = int64(raw.GetLength())
-		st.Version = version(st.id, st.Size, int64(raw.GetModificationTime()))
-		st.AccessTime = accessTime(int64(raw.GetAccessTime()))
-		st.Replication, st.BlockSize = int(raw.GetBlockReplication()), int64(raw.GetBlocksize())
+		st.Version = version(st.id, st.Size, int64(raw.GetModified()))
+		st.AccessTime = accessTime(int64(raw.GetAccessed()))
+		st.Replication, st.BlockSize = int(raw.GetReplication()), int64(raw.GetBlockSize())
 	}
-	if raw.GetFileEncryptionInfo() != nil {
+	if raw.Encryption != nil {
 		st.refusal = "it is in an encryption zone, whose keys this service does not have"
 	}
 	return st
@@ -142,53 +136,6 @@ func version(id uint64, size, mtime int64) string {
 	return strconv.FormatUint(id, 36) + "-" + strconv.FormatInt(size, 36) + "-" + strconv.FormatInt(mtime, 36)
 }
 
-// webStatus is a status as WebHDFS writes it.
-type webStatus struct {
-	PathSuffix       string
-	Type             string
-	Length           int64
-	Owner, Group     string
-	Permission       string
-	ModificationTime int64
-	AccessTime       int64
-	Replication      int
-	BlockSize        int64
-	FileID           uint64 `json:"fileId"`
-	Symlink          string
-}
-
-func (w webStatus) status() status {
-	perm, _ := strconv.ParseUint(w.Permission, 8, 32) // an invalid value counts as 0
-	st := status{
-		Info: pfs.Info{
-			Name:    path.Base(w.PathSuffix),
-			Mode:    fs.FileMode(perm).Perm(),
-			ModTime: time.UnixMilli(w.ModificationTime),
-			Owner:   w.Owner,
-			Group:   w.Group,
-			ID:      w.FileID,
-		},
-		id: w.FileID,
-	}
-	switch {
-	case w.Type == "DIRECTORY":
-		st.Mode |= fs.ModeDir
-		if perm&stickyBit != 0 {
-			st.Mode |= fs.ModeSticky
-		}
-	case w.Symlink != "":
-		st.Mode |= fs.ModeSymlink
-		st.Target = w.Symlink
-		st.Size = int64(len(w.Symlink))
-	default:
-		st.Size = w.Length
-		st.Version = version(w.FileID, w.Length, w.ModificationTime)
-		st.AccessTime = accessTime(w.AccessTime)
-		st.Replication, st.BlockSize = w.Replication, w.BlockSize
-	}
-	return st
-}
-
 // accessTime converts milliseconds. A cluster without access times returns 0.
 func accessTime(ms int64) time.Time {
 	if ms == 0 {
@@ -196,9 +143,6 @@ func accessTime(ms int64) time.Time {
 	}
 	return time.UnixMilli(ms)
 }
-
-// rawMode passes mode bits to the library, which gives their number to the NameNode.
-func rawMode(bits uint32) os.FileMode { return os.FileMode(bits) }
 
 // inode returns the path by which HDFS finds an inode under any name.
 func inode(id uint64) string { return "/.reserved/.inodes/" + strconv.FormatUint(id, 10) }

@@ -5,7 +5,6 @@ import (
 	"path"
 	"time"
 
-	"github.com/colinmarc/hdfs/v2"
 	"github.com/paddlecloud/pfs/pfs"
 	"github.com/paddlecloud/pfs/pfs/digest"
 )
@@ -88,7 +87,7 @@ func (s *sweep) ours(at string) bool {
 
 // remove removes the path at, which has n bytes.
 func (s *sweep) remove(ctx context.Context, at string, bytes int64) error {
-	err := s.fs.call(ctx, idempotent, func(c *hdfs.Client) error { return c.RemoveAll(at) })
+	err := s.fs.removeAll(ctx, at)
 	if err == nil {
 		s.n++
 		s.bytes += bytes

@@ -4,16 +4,14 @@ import (
 	"context"
 	"time"
 
-	"github.com/colinmarc/hdfs/v2"
 	"github.com/paddlecloud/pfs/pfs/digest"
 )
 
 // Prefixes of the temporaries of a single call. An interrupted call leaves them behind; they
 // are never resumed.
 const (
-	tempFile    = "b" // a file of a batch, before it is renamed
-	tempDir     = "d" // a new directory, before it is renamed
-	tempRemoved = "r" // an entry that is being removed
+	tempFile = "b" // a file of a batch, before it is renamed
+	tempDir  = "d" // a new directory, before it is renamed
 )
 
 // temporaryName returns a new name for a temporary.
@@ -21,7 +19,7 @@ func temporaryName(prefix string, now time.Time) string { return digest.TempName
 
 // temporarySince returns the time at which temporaryName made the name, or false if it did not.
 func temporarySince(name string) (since time.Time, ok bool) {
-	for _, prefix := range []string{tempFile, tempDir, tempRemoved} {
+	for _, prefix := range []string{tempFile, tempDir} {
 		if since, ok = digest.TempSince(prefix+"-", name); ok {
 			return since, true
 		}
@@ -31,5 +29,5 @@ func temporarySince(name string) (since time.Time, ok bool) {
 
 // discardTemporary removes a temporary that could not be published. If that fails, Sweep removes it.
 func (f *FS) discardTemporary(ctx context.Context, at string) {
-	_ = f.call(ctx, idempotent, func(c *hdfs.Client) error { return c.RemoveAll(at) })
+	_ = f.removeAll(ctx, at)
 }

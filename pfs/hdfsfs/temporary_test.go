@@ -39,12 +39,10 @@ func TestSweepTemporary(t *testing.T) {
 	leave := func(f *FS, prefix string, age time.Duration) {
 		at := path.Join(f.stage.home(), temporaryName(prefix, time.Now().Add(-age)))
 		must(t, f.stage.within(t.Context(), func() error {
-			return f.call(t.Context(), idempotent, func(lib *hdfs.Client) error {
-				if prefix == tempDir {
-					return lib.Mkdir(at, 0o700)
-				}
-				return lib.CreateEmptyFile(at)
-			})
+			if prefix == tempDir {
+				return f.keepDir(t.Context(), at, 0o700)
+			}
+			return f.call(t.Context(), idempotent, func(lib *hdfs.Client) error { return lib.CreateEmptyFile(at) })
 		}))
 	}
 	for _, f := range []*FS{ann, bob} {

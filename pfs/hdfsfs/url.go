@@ -2,23 +2,19 @@ package hdfsfs
 
 import (
 	"net"
-	"net/url"
 	"path"
 	"strings"
 
 	"github.com/paddlecloud/pfs/pfs"
 )
 
-// The ports of a NameNode that is given without one.
-const (
-	defaultRPCPort = "8020"
-	defaultWebPort = "9870"
-)
+// defaultRPCPort is the port of a NameNode that is given without one.
+const defaultRPCPort = "8020"
 
 // ParseURL makes Options of a store URL and the Hadoop configuration in confDir, which
 // may be "":
 //
-//	hdfs://nn1,nn2:8021/root   NameNodes; WebHDFS at port 9870 of each
+//	hdfs://nn1,nn2:8021/root   NameNodes
 //	hdfs://nameservice/root    a name service of the configuration
 //	hdfs:///root               fs.defaultFS of the configuration
 //
@@ -43,14 +39,14 @@ func ParseURL(store, confDir string) (Options, error) {
 	if hosts == "" {
 		return Options{}, pfs.Errorf(op, "", pfs.Invalid, "store %q names no NameNode, and no Hadoop configuration does: set HADOOP_CONF_DIR or write hdfs://host:port/...", store)
 	}
-	if rpc, web := conf.service(hosts); len(rpc) > 0 {
-		for i, address := range rpc {
+	if all := conf.service(hosts); len(all) > 0 {
+		for i, address := range all {
 			if _, _, err := net.SplitHostPort(address); err != nil {
 				return Options{}, pfs.Errorf(op, "", pfs.Invalid,
 					"NameNode %d of %s has the address %q in %s: host:port is needed (dfs.namenode.rpc-address)", i+1, hosts, address, confDir)
 			}
 		}
-		o.NameNodes, o.WebHDFS = rpc, web
+		o.NameNodes = all
 		return o, nil
 	}
 	for host := range strings.SplitSeq(hosts, ",") {
@@ -70,8 +66,6 @@ func (o *Options) addNameNode(address string) error {
 	if name == "" || strings.ContainsAny(name, "@?#/ ") {
 		return pfs.Errorf("hdfsfs.ParseURL", "", pfs.Invalid, "NameNode %q is no host or host:port", address)
 	}
-	web := url.URL{Scheme: "http", Host: net.JoinHostPort(name, defaultWebPort)}
 	o.NameNodes = append(o.NameNodes, net.JoinHostPort(name, port))
-	o.WebHDFS = append(o.WebHDFS, web.String())
 	return nil
 }

@@ -17,18 +17,17 @@ func TestParseURL(t *testing.T) {
 <property><name>dfs.ha.namenodes.prod</name><value>b, a</value></property>
 <property><name>dfs.namenode.rpc-address.prod.a</name><value>h1:8020</value></property>
 <property><name>dfs.namenode.rpc-address.prod.b</name><value>h2:8020</value></property>
-<property><name>dfs.namenode.http-address.prod.a</name><value>0.0.0.0:50070</value></property>
 </configuration>`
 	must(t, writeLocal(path.Join(dir, "core-site.xml"), []byte(site)))
-	for _, c := range []struct{ store, conf, names, web, root string }{
-		{"hdfs://h:1,g/r", "", "h:1 g:8020", "http://h:9870 http://g:9870", "/r"},
-		{"hdfs:///a/b/", dir, "h2:8020 h1:8020", "http://h2:9870 http://h1:50070", "/a/b"},
-		{"hdfs://prod/", dir, "h2:8020 h1:8020", "http://h2:9870 http://h1:50070", "/"},
+	for _, c := range []struct{ store, conf, names, root string }{
+		{"hdfs://h:1,g/r", "", "h:1 g:8020", "/r"},
+		{"hdfs:///a/b/", dir, "h2:8020 h1:8020", "/a/b"},
+		{"hdfs://prod/", dir, "h2:8020 h1:8020", "/"},
 	} {
 		o, err := ParseURL(c.store, c.conf)
 		must(t, err)
-		if got := strings.Join(o.NameNodes, " "); got != c.names || strings.Join(o.WebHDFS, " ") != c.web || o.Root != c.root {
-			t.Errorf("%s: %v, %v, %q", c.store, o.NameNodes, o.WebHDFS, o.Root)
+		if got := strings.Join(o.NameNodes, " "); got != c.names || o.Root != c.root {
+			t.Errorf("%s: %v, %q", c.store, o.NameNodes, o.Root)
 		}
 	}
 	for _, bad := range []string{"file:///x", "hdfs:///x", "hdfs://user@h/x", "hdfs://,/x"} {

@@ -3,8 +3,9 @@ package hdfsfs
 import (
 	"context"
 
-	"github.com/colinmarc/hdfs/v2"
 	"github.com/paddlecloud/pfs/pfs"
+	"github.com/paddlecloud/pfs/pfs/hdfsfs/internal/hdfsproto"
+	"github.com/paddlecloud/pfs/pfs/hdfsfs/internal/rpc"
 )
 
 // Usage sums the tree below name in one call. HDFS's space quota counts block replicas, so Usage
@@ -22,13 +23,13 @@ func (f *FS) Usage(ctx context.Context, name pfs.Path) (pfs.Usage, error) {
 	if err != nil {
 		return pfs.Usage{}, f.placeError(ctx, op, name, err)
 	}
-	if sum.DirectoryCount() == 0 {
+	if sum.GetDirectories() == 0 {
 		return pfs.Usage{}, pfs.E(op, name, pfs.NotDir, nil)
 	}
 	u := pfs.Usage{
-		Bytes: sum.Size(), Files: int64(sum.FileCount()), Dirs: int64(sum.DirectoryCount()) - 1,
-		MaxBytes: max(0, sum.SpaceQuota()) / replicas,
-		MaxFiles: max(0, int64(sum.NameQuota())-1),
+		Bytes: int64(sum.GetLength()), Files: int64(sum.GetFiles()), Dirs: int64(sum.GetDirectories()) - 1,
+		MaxBytes: max(0, sum.GetSpaceQuota()) / replicas,
+		MaxFiles: max(0, sum.GetQuota()-1),
 	}
 	if name != pfs.Root {
 		return u, nil
@@ -41,16 +42,15 @@ func (f *FS) Usage(ctx context.Context, name pfs.Path) (pfs.Usage, error) {
 	if err != nil {
 		return pfs.Usage{}, fail(op, name, err)
 	}
-	u.Bytes -= staged.Size()
-	u.Files -= int64(staged.FileCount())
-	u.Dirs -= int64(staged.DirectoryCount())
+	u.Bytes -= int64(staged.GetLength())
+	u.Files -= int64(staged.GetFiles())
+	u.Dirs -= int64(staged.GetDirectories())
 	return u, nil
 }
 
-func (f *FS) summary(ctx context.Context, at string) (sum *hdfs.ContentSummary, err error) {
-	err = f.call(ctx, idempotent, func(c *hdfs.Client) (err error) {
-		sum, err = c.GetContentSummary(at)
-		return err
-	})
-	return sum, err
+// summary counts the tree at a path in HDFS.
+func (f *FS) summary(ctx context.Context, at string) (*hdfsproto.ContentSummary, error) {
+	var answer hdfsproto.GetContentSummaryResponse
+	err := f.ask(ctx, "getContentSummary", &hdfsproto.PathRequest{Path: &at}, &answer, rpc.Idempotent)
+	return answer.Summary, err
 }

@@ -17,7 +17,7 @@ func TestConformanceOverHDFS(t *testing.T) {
 	pfstest.Run(t, pfstest.Options{
 		New: func(t *testing.T) pfs.FileSystem {
 			store, err := hdfsfs.New(t.Context(), hdfsfs.Options{
-				NameNodes: c.NameNodes, WebHDFS: c.WebHDFS, Root: c.Scratch(t), User: c.Superuser, BlockSize: 1 << 20,
+				NameNodes: c.NameNodes, Root: c.Scratch(t), User: c.Superuser, BlockSize: 1 << 20,
 			})
 			must(t, err)
 			t.Cleanup(func() { store.Close() })

@@ -73,7 +73,7 @@ func openStore(ctx context.Context, spec string) (pfs.FileSystem, error) {
 	case "file":
 		return localfs.New(f[1], localfs.Options{})
 	case "hdfs":
-		return hdfsfs.New(ctx, hdfsfs.Options{NameNodes: strings.Split(f[1], ","), WebHDFS: strings.Split(f[2], ","), User: f[3], Root: f[4]})
+		return hdfsfs.New(ctx, hdfsfs.Options{NameNodes: strings.Split(f[1], ","), User: f[3], Root: f[4]})
 	case "ceph":
 		return cephfs.Open(ctx, cephfs.Options{Config: f[1], User: f[2], Keyring: f[3], Root: f[4]})
 	}

@@ -3,12 +3,8 @@ package backends
 import (
 	"cmp"
 	"context"
-	"crypto/tls"
-	"crypto/x509"
-	"net/url"
 	"os"
 	"os/user"
-	"strings"
 
 	"github.com/paddlecloud/pfs/pfs"
 	"github.com/paddlecloud/pfs/pfs/hdfsfs"
@@ -21,13 +17,8 @@ var hdfsOptions = []string{
 	"conf-dir", // with core-site.xml and hdfs-site.xml; default HADOOP_CONF_DIR
 	"user",     // to act as, if the cluster trusts names; default HADOOP_USER_NAME or the system's
 	"principal", "keytab", "krb5-conf", "namenode-principal", "data-transfer-protection",
-	"webhdfs",    // URLs separated by commas, or "off"
-	"webhdfs-ca", // PEM file for https
 	"block-size", "part-size", "replication", "timeout", "datanode-hostname", "hedged-reads",
 }
-
-// webOff is the value of the option webhdfs that disables WebHDFS.
-const webOff = "off"
 
 func prepareHDFS(r *request) (opener, error) {
 	dir, err := r.confDir()
@@ -42,7 +33,6 @@ func prepareHDFS(r *request) (opener, error) {
 	o.Timeout = r.duration("timeout")
 	o.DatanodeHostname = r.boolean("datanode-hostname", o.DatanodeHostname)
 	o.NoHedge = !r.boolean("hedged-reads", true)
-	r.web(&o)
 	r.identity(&o)
 	return func(ctx context.Context, by Caller) (Store, error) {
 		o.Logger, o.Timeout = by.Logger, cmp.Or(o.Timeout, by.Timeout)
@@ -67,42 +57,6 @@ func (r *request) confDir() (string, error) {
 		return "", pfs.Errorf("backends.Check", "", pfs.Invalid, "%s: %s is not a directory that can be read", from, dir)
 	}
 	return dir, nil
-}
-
-// web sets the addresses of WebHDFS.
-func (r *request) web(o *hdfsfs.Options) {
-	switch value := r.options["webhdfs"]; value {
-	case "":
-	case webOff:
-		o.WebHDFS = nil
-	default:
-		o.WebHDFS, o.WebHDFSNamed = nil, true
-		for base := range strings.SplitSeq(value, ",") {
-			u, err := url.Parse(base)
-			if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || strings.Trim(u.Path, "/") != "" || u.User != nil || u.RawQuery != "" {
-				r.fail("webhdfs", "it is %q, or URLs of the NameNodes' web servers such as http://nn1:9870, with commas between them", webOff)
-				return
-			}
-			o.WebHDFS = append(o.WebHDFS, u.Scheme+"://"+u.Host)
-		}
-	}
-	if ca := r.file("webhdfs-ca"); ca != "" {
-		o.TLS = r.trust(ca)
-	}
-}
-
-// trust returns a TLS configuration that trusts the certificates in a file.
-func (r *request) trust(file string) *tls.Config {
-	pem, err := os.ReadFile(file)
-	if err != nil {
-		r.fail("webhdfs-ca", "%w", err)
-		return nil
-	}
-	pool := x509.NewCertPool()
-	if !pool.AppendCertsFromPEM(pem) {
-		r.fail("webhdfs-ca", "%s holds no certificate in PEM", file)
-	}
-	return &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS12}
 }
 
 // kerberosOptions are the options that require Kerberos.

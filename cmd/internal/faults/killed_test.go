@@ -32,14 +32,13 @@ func behindGate(t *testing.T, c *testbed.HDFSCluster) *gated {
 	t.Helper()
 	g := &gated{root: c.Scratch(t)}
 	rpc := g.relay(t, c.NameNodes[0])
-	web := g.relay(t, c.WebHDFS[0][len("http://"):])
 	config := filepath.Join(t.TempDir(), "pfsd.yaml")
 	must(t, os.WriteFile(config, fmt.Appendf(nil, `
 datacenters:
   hdfs:
     store: hdfs://%s%s
-    options: {user: %s, webhdfs: "http://%s", block-size: 1048576}
-`, rpc.Address(), g.root, c.Superuser, web.Address()), 0o600))
+    options: {user: %s, block-size: 1048576}
+`, rpc.Address(), g.root, c.Superuser), 0o600))
 	g.scene = newScene(t, "--config", config)
 	g.direct = opened(t, backends.Spec{URL: "hdfs://" + g.root, Options: map[string]string{"conf-dir": c.ConfDir, "user": c.Superuser}})
 	return g
@@ -108,8 +107,8 @@ func TestServiceKilledOnHDFS(t *testing.T) {
 	g := behindGate(t, testbed.HDFS(t))
 	for i, m := range []moment{
 		{"in the middle of parts", false, false, []string{"rename2", "part-00000005"}},
-		{"before concat", false, false, []string{"op=CONCAT"}},
-		{"after concat", true, false, []string{"op=CONCAT"}},
+		{"before concat", false, false, []string{"concat", "joined"}},
+		{"after concat", true, false, []string{"concat", "joined"}},
 		{"before rename", false, false, []string{"rename2", g.root + "/home/alice/f3"}},
 		{"after rename", true, true, []string{"rename2", g.root + "/home/alice/f4"}},
 	} {

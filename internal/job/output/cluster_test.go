@@ -66,16 +66,14 @@ func uploadTo(t *testing.T, store pfs.FileSystem, below pfs.Path) {
 	r.want(Success, 21)
 }
 
-// TestHDFS uploads to HDFS, with and without WebHDFS.
+// TestHDFS uploads to HDFS.
 func TestHDFS(t *testing.T) {
 	testbed.Long(t)
 	c := testbed.HDFS(t)
-	for _, web := range [][]string{c.WebHDFS, nil} {
-		store, err := hdfsfs.New(t.Context(), hdfsfs.Options{NameNodes: c.NameNodes, WebHDFS: web, Root: c.Scratch(t), User: c.Superuser, BlockSize: 1 << 20})
-		if err != nil {
-			t.Fatal(err)
-		}
-		uploadTo(t, store, "")
-		store.Close()
+	store, err := hdfsfs.New(t.Context(), hdfsfs.Options{NameNodes: c.NameNodes, Root: c.Scratch(t), User: c.Superuser, BlockSize: 1 << 20})
+	if err != nil {
+		t.Fatal(err)
 	}
+	defer store.Close()
+	uploadTo(t, store, "")
 }

@@ -22,4 +22,5 @@
 //	reader    a file: the choice of replicas
 //	hedge     when another replica is asked
 //	striped   an erasure-coded file
+//	blocksum  the checksum of a block, by a DataNode
 package datanode

@@ -231,7 +231,7 @@ func (x *Handshake_Status) UnmarshalJSON(b []byte) error {
 
 // Deprecated: Use Handshake_Status.Descriptor instead.
 func (Handshake_Status) EnumDescriptor() ([]byte, []int) {
-	return file_hdfsproto_datatransfer_proto_rawDescGZIP(), []int{11, 0}
+	return file_hdfsproto_datatransfer_proto_rawDescGZIP(), []int{13, 0}
 }
 
 type BaseHeader struct {
@@ -570,10 +570,123 @@ func (x *ReadChecksumInfo) GetChunkOffset() uint64 {
 	return 0
 }
 
+type OpBlockChecksum struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Header        *BaseHeader            `protobuf:"bytes,1,req,name=header" json:"header,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *OpBlockChecksum) Reset() {
+	*x = OpBlockChecksum{}
+	mi := &file_hdfsproto_datatransfer_proto_msgTypes[6]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *OpBlockChecksum) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*OpBlockChecksum) ProtoMessage() {}
+
+func (x *OpBlockChecksum) ProtoReflect() protoreflect.Message {
+	mi := &file_hdfsproto_datatransfer_proto_msgTypes[6]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use OpBlockChecksum.ProtoReflect.Descriptor instead.
+func (*OpBlockChecksum) Descriptor() ([]byte, []int) {
+	return file_hdfsproto_datatransfer_proto_rawDescGZIP(), []int{6}
+}
+
+func (x *OpBlockChecksum) GetHeader() *BaseHeader {
+	if x != nil {
+		return x.Header
+	}
+	return nil
+}
+
+type BlockChecksum struct {
+	state            protoimpl.MessageState `protogen:"open.v1"`
+	BytesPerChecksum *uint32                `protobuf:"varint,1,req,name=bytes_per_checksum,json=bytesPerChecksum" json:"bytes_per_checksum,omitempty"`
+	Checksums        *uint64                `protobuf:"varint,2,req,name=checksums" json:"checksums,omitempty"` // of the block, 0 if its last one is not of a whole chunk
+	Sum              []byte                 `protobuf:"bytes,3,req,name=sum" json:"sum,omitempty"`              // the MD5 of the checksums
+	Type             *ChecksumType          `protobuf:"varint,4,opt,name=type,enum=paddlecloud.hdfs.ChecksumType" json:"type,omitempty"`
+	unknownFields    protoimpl.UnknownFields
+	sizeCache        protoimpl.SizeCache
+}
+
+func (x *BlockChecksum) Reset() {
+	*x = BlockChecksum{}
+	mi := &file_hdfsproto_datatransfer_proto_msgTypes[7]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *BlockChecksum) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*BlockChecksum) ProtoMessage() {}
+
+func (x *BlockChecksum) ProtoReflect() protoreflect.Message {
+	mi := &file_hdfsproto_datatransfer_proto_msgTypes[7]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use BlockChecksum.ProtoReflect.Descriptor instead.
+func (*BlockChecksum) Descriptor() ([]byte, []int) {
+	return file_hdfsproto_datatransfer_proto_rawDescGZIP(), []int{7}
+}
+
+func (x *BlockChecksum) GetBytesPerChecksum() uint32 {
+	if x != nil && x.BytesPerChecksum != nil {
+		return *x.BytesPerChecksum
+	}
+	return 0
+}
+
+func (x *BlockChecksum) GetChecksums() uint64 {
+	if x != nil && x.Checksums != nil {
+		return *x.Checksums
+	}
+	return 0
+}
+
+func (x *BlockChecksum) GetSum() []byte {
+	if x != nil {
+		return x.Sum
+	}
+	return nil
+}
+
+func (x *BlockChecksum) GetType() ChecksumType {
+	if x != nil && x.Type != nil {
+		return *x.Type
+	}
+	return ChecksumType_CHECKSUM_NULL
+}
+
 type BlockOpResponse struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Status        *Status                `protobuf:"varint,1,req,name=status,enum=paddlecloud.hdfs.Status" json:"status,omitempty"`
 	FirstBadLink  *string                `protobuf:"bytes,2,opt,name=first_bad_link,json=firstBadLink" json:"first_bad_link,omitempty"`
+	BlockChecksum *BlockChecksum         `protobuf:"bytes,3,opt,name=block_checksum,json=blockChecksum" json:"block_checksum,omitempty"`
 	ReadChecksum  *ReadChecksumInfo      `protobuf:"bytes,4,opt,name=read_checksum,json=readChecksum" json:"read_checksum,omitempty"`
 	Message       *string                `protobuf:"bytes,5,opt,name=message" json:"message,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -582,7 +695,7 @@ type BlockOpResponse struct {
 
 func (x *BlockOpResponse) Reset() {
 	*x = BlockOpResponse{}
-	mi := &file_hdfsproto_datatransfer_proto_msgTypes[6]
+	mi := &file_hdfsproto_datatransfer_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -594,7 +707,7 @@ func (x *BlockOpResponse) String() string {
 func (*BlockOpResponse) ProtoMessage() {}
 
 func (x *BlockOpResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_hdfsproto_datatransfer_proto_msgTypes[6]
+	mi := &file_hdfsproto_datatransfer_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -607,7 +720,7 @@ func (x *BlockOpResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BlockOpResponse.ProtoReflect.Descriptor instead.
 func (*BlockOpResponse) Descriptor() ([]byte, []int) {
-	return file_hdfsproto_datatransfer_proto_rawDescGZIP(), []int{6}
+	return file_hdfsproto_datatransfer_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *BlockOpResponse) GetStatus() Status {
@@ -622,6 +735,13 @@ func (x *BlockOpResponse) GetFirstBadLink() string {
 		return *x.FirstBadLink
 	}
 	return ""
+}
+
+func (x *BlockOpResponse) GetBlockChecksum() *BlockChecksum {
+	if x != nil {
+		return x.BlockChecksum
+	}
+	return nil
 }
 
 func (x *BlockOpResponse) GetReadChecksum() *ReadChecksumInfo {
@@ -651,7 +771,7 @@ type PacketHeader struct {
 
 func (x *PacketHeader) Reset() {
 	*x = PacketHeader{}
-	mi := &file_hdfsproto_datatransfer_proto_msgTypes[7]
+	mi := &file_hdfsproto_datatransfer_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -663,7 +783,7 @@ func (x *PacketHeader) String() string {
 func (*PacketHeader) ProtoMessage() {}
 
 func (x *PacketHeader) ProtoReflect() protoreflect.Message {
-	mi := &file_hdfsproto_datatransfer_proto_msgTypes[7]
+	mi := &file_hdfsproto_datatransfer_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -676,7 +796,7 @@ func (x *PacketHeader) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PacketHeader.ProtoReflect.Descriptor instead.
 func (*PacketHeader) Descriptor() ([]byte, []int) {
-	return file_hdfsproto_datatransfer_proto_rawDescGZIP(), []int{7}
+	return file_hdfsproto_datatransfer_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *PacketHeader) GetOffset() int64 {
@@ -723,7 +843,7 @@ type ReadStatus struct {
 
 func (x *ReadStatus) Reset() {
 	*x = ReadStatus{}
-	mi := &file_hdfsproto_datatransfer_proto_msgTypes[8]
+	mi := &file_hdfsproto_datatransfer_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -735,7 +855,7 @@ func (x *ReadStatus) String() string {
 func (*ReadStatus) ProtoMessage() {}
 
 func (x *ReadStatus) ProtoReflect() protoreflect.Message {
-	mi := &file_hdfsproto_datatransfer_proto_msgTypes[8]
+	mi := &file_hdfsproto_datatransfer_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -748,7 +868,7 @@ func (x *ReadStatus) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReadStatus.ProtoReflect.Descriptor instead.
 func (*ReadStatus) Descriptor() ([]byte, []int) {
-	return file_hdfsproto_datatransfer_proto_rawDescGZIP(), []int{8}
+	return file_hdfsproto_datatransfer_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *ReadStatus) GetStatus() Status {
@@ -771,7 +891,7 @@ type CipherOption struct {
 
 func (x *CipherOption) Reset() {
 	*x = CipherOption{}
-	mi := &file_hdfsproto_datatransfer_proto_msgTypes[9]
+	mi := &file_hdfsproto_datatransfer_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -783,7 +903,7 @@ func (x *CipherOption) String() string {
 func (*CipherOption) ProtoMessage() {}
 
 func (x *CipherOption) ProtoReflect() protoreflect.Message {
-	mi := &file_hdfsproto_datatransfer_proto_msgTypes[9]
+	mi := &file_hdfsproto_datatransfer_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -796,7 +916,7 @@ func (x *CipherOption) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CipherOption.ProtoReflect.Descriptor instead.
 func (*CipherOption) Descriptor() ([]byte, []int) {
-	return file_hdfsproto_datatransfer_proto_rawDescGZIP(), []int{9}
+	return file_hdfsproto_datatransfer_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *CipherOption) GetSuite() int32 {
@@ -844,7 +964,7 @@ type HandshakeSecret struct {
 
 func (x *HandshakeSecret) Reset() {
 	*x = HandshakeSecret{}
-	mi := &file_hdfsproto_datatransfer_proto_msgTypes[10]
+	mi := &file_hdfsproto_datatransfer_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -856,7 +976,7 @@ func (x *HandshakeSecret) String() string {
 func (*HandshakeSecret) ProtoMessage() {}
 
 func (x *HandshakeSecret) ProtoReflect() protoreflect.Message {
-	mi := &file_hdfsproto_datatransfer_proto_msgTypes[10]
+	mi := &file_hdfsproto_datatransfer_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -869,7 +989,7 @@ func (x *HandshakeSecret) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HandshakeSecret.ProtoReflect.Descriptor instead.
 func (*HandshakeSecret) Descriptor() ([]byte, []int) {
-	return file_hdfsproto_datatransfer_proto_rawDescGZIP(), []int{10}
+	return file_hdfsproto_datatransfer_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *HandshakeSecret) GetSecret() []byte {
@@ -900,7 +1020,7 @@ type Handshake struct {
 
 func (x *Handshake) Reset() {
 	*x = Handshake{}
-	mi := &file_hdfsproto_datatransfer_proto_msgTypes[11]
+	mi := &file_hdfsproto_datatransfer_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -912,7 +1032,7 @@ func (x *Handshake) String() string {
 func (*Handshake) ProtoMessage() {}
 
 func (x *Handshake) ProtoReflect() protoreflect.Message {
-	mi := &file_hdfsproto_datatransfer_proto_msgTypes[11]
+	mi := &file_hdfsproto_datatransfer_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -925,7 +1045,7 @@ func (x *Handshake) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Handshake.ProtoReflect.Descriptor instead.
 func (*Handshake) Descriptor() ([]byte, []int) {
-	return file_hdfsproto_datatransfer_proto_rawDescGZIP(), []int{11}
+	return file_hdfsproto_datatransfer_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *Handshake) GetStatus() Handshake_Status {
@@ -992,10 +1112,18 @@ const file_hdfsproto_datatransfer_proto_rawDesc = "" +
 	"\x12bytes_per_checksum\x18\x02 \x02(\rR\x10bytesPerChecksum\"m\n" +
 	"\x10ReadChecksumInfo\x126\n" +
 	"\bchecksum\x18\x01 \x02(\v2\x1a.paddlecloud.hdfs.ChecksumR\bchecksum\x12!\n" +
-	"\fchunk_offset\x18\x02 \x02(\x04R\vchunkOffset\"\xcc\x01\n" +
+	"\fchunk_offset\x18\x02 \x02(\x04R\vchunkOffset\"G\n" +
+	"\x0fOpBlockChecksum\x124\n" +
+	"\x06header\x18\x01 \x02(\v2\x1c.paddlecloud.hdfs.BaseHeaderR\x06header\"\xa1\x01\n" +
+	"\rBlockChecksum\x12,\n" +
+	"\x12bytes_per_checksum\x18\x01 \x02(\rR\x10bytesPerChecksum\x12\x1c\n" +
+	"\tchecksums\x18\x02 \x02(\x04R\tchecksums\x12\x10\n" +
+	"\x03sum\x18\x03 \x02(\fR\x03sum\x122\n" +
+	"\x04type\x18\x04 \x01(\x0e2\x1e.paddlecloud.hdfs.ChecksumTypeR\x04type\"\x94\x02\n" +
 	"\x0fBlockOpResponse\x120\n" +
 	"\x06status\x18\x01 \x02(\x0e2\x18.paddlecloud.hdfs.StatusR\x06status\x12$\n" +
-	"\x0efirst_bad_link\x18\x02 \x01(\tR\ffirstBadLink\x12G\n" +
+	"\x0efirst_bad_link\x18\x02 \x01(\tR\ffirstBadLink\x12F\n" +
+	"\x0eblock_checksum\x18\x03 \x01(\v2\x1f.paddlecloud.hdfs.BlockChecksumR\rblockChecksum\x12G\n" +
 	"\rread_checksum\x18\x04 \x01(\v2\".paddlecloud.hdfs.ReadChecksumInfoR\freadChecksum\x12\x18\n" +
 	"\amessage\x18\x05 \x01(\tR\amessage\"\x82\x01\n" +
 	"\fPacketHeader\x12\x16\n" +
@@ -1060,7 +1188,7 @@ func file_hdfsproto_datatransfer_proto_rawDescGZIP() []byte {
 }
 
 var file_hdfsproto_datatransfer_proto_enumTypes = make([]protoimpl.EnumInfo, 3)
-var file_hdfsproto_datatransfer_proto_msgTypes = make([]protoimpl.MessageInfo, 12)
+var file_hdfsproto_datatransfer_proto_msgTypes = make([]protoimpl.MessageInfo, 14)
 var file_hdfsproto_datatransfer_proto_goTypes = []any{
 	(ChecksumType)(0),        // 0: paddlecloud.hdfs.ChecksumType
 	(Status)(0),              // 1: paddlecloud.hdfs.Status
@@ -1071,34 +1199,39 @@ var file_hdfsproto_datatransfer_proto_goTypes = []any{
 	(*OpReadBlock)(nil),      // 6: paddlecloud.hdfs.OpReadBlock
 	(*Checksum)(nil),         // 7: paddlecloud.hdfs.Checksum
 	(*ReadChecksumInfo)(nil), // 8: paddlecloud.hdfs.ReadChecksumInfo
-	(*BlockOpResponse)(nil),  // 9: paddlecloud.hdfs.BlockOpResponse
-	(*PacketHeader)(nil),     // 10: paddlecloud.hdfs.PacketHeader
-	(*ReadStatus)(nil),       // 11: paddlecloud.hdfs.ReadStatus
-	(*CipherOption)(nil),     // 12: paddlecloud.hdfs.CipherOption
-	(*HandshakeSecret)(nil),  // 13: paddlecloud.hdfs.HandshakeSecret
-	(*Handshake)(nil),        // 14: paddlecloud.hdfs.Handshake
-	(*ExtendedBlock)(nil),    // 15: paddlecloud.hdfs.ExtendedBlock
-	(*Token)(nil),            // 16: paddlecloud.hdfs.Token
+	(*OpBlockChecksum)(nil),  // 9: paddlecloud.hdfs.OpBlockChecksum
+	(*BlockChecksum)(nil),    // 10: paddlecloud.hdfs.BlockChecksum
+	(*BlockOpResponse)(nil),  // 11: paddlecloud.hdfs.BlockOpResponse
+	(*PacketHeader)(nil),     // 12: paddlecloud.hdfs.PacketHeader
+	(*ReadStatus)(nil),       // 13: paddlecloud.hdfs.ReadStatus
+	(*CipherOption)(nil),     // 14: paddlecloud.hdfs.CipherOption
+	(*HandshakeSecret)(nil),  // 15: paddlecloud.hdfs.HandshakeSecret
+	(*Handshake)(nil),        // 16: paddlecloud.hdfs.Handshake
+	(*ExtendedBlock)(nil),    // 17: paddlecloud.hdfs.ExtendedBlock
+	(*Token)(nil),            // 18: paddlecloud.hdfs.Token
 }
 var file_hdfsproto_datatransfer_proto_depIdxs = []int32{
-	15, // 0: paddlecloud.hdfs.BaseHeader.block:type_name -> paddlecloud.hdfs.ExtendedBlock
-	16, // 1: paddlecloud.hdfs.BaseHeader.token:type_name -> paddlecloud.hdfs.Token
+	17, // 0: paddlecloud.hdfs.BaseHeader.block:type_name -> paddlecloud.hdfs.ExtendedBlock
+	18, // 1: paddlecloud.hdfs.BaseHeader.token:type_name -> paddlecloud.hdfs.Token
 	3,  // 2: paddlecloud.hdfs.OperationHeader.base:type_name -> paddlecloud.hdfs.BaseHeader
 	4,  // 3: paddlecloud.hdfs.OpReadBlock.header:type_name -> paddlecloud.hdfs.OperationHeader
 	5,  // 4: paddlecloud.hdfs.OpReadBlock.caching:type_name -> paddlecloud.hdfs.CachingStrategy
 	0,  // 5: paddlecloud.hdfs.Checksum.type:type_name -> paddlecloud.hdfs.ChecksumType
 	7,  // 6: paddlecloud.hdfs.ReadChecksumInfo.checksum:type_name -> paddlecloud.hdfs.Checksum
-	1,  // 7: paddlecloud.hdfs.BlockOpResponse.status:type_name -> paddlecloud.hdfs.Status
-	8,  // 8: paddlecloud.hdfs.BlockOpResponse.read_checksum:type_name -> paddlecloud.hdfs.ReadChecksumInfo
-	1,  // 9: paddlecloud.hdfs.ReadStatus.status:type_name -> paddlecloud.hdfs.Status
-	2,  // 10: paddlecloud.hdfs.Handshake.status:type_name -> paddlecloud.hdfs.Handshake.Status
-	12, // 11: paddlecloud.hdfs.Handshake.ciphers:type_name -> paddlecloud.hdfs.CipherOption
-	13, // 12: paddlecloud.hdfs.Handshake.secret:type_name -> paddlecloud.hdfs.HandshakeSecret
-	13, // [13:13] is the sub-list for method output_type
-	13, // [13:13] is the sub-list for method input_type
-	13, // [13:13] is the sub-list for extension type_name
-	13, // [13:13] is the sub-list for extension extendee
-	0,  // [0:13] is the sub-list for field type_name
+	3,  // 7: paddlecloud.hdfs.OpBlockChecksum.header:type_name -> paddlecloud.hdfs.BaseHeader
+	0,  // 8: paddlecloud.hdfs.BlockChecksum.type:type_name -> paddlecloud.hdfs.ChecksumType
+	1,  // 9: paddlecloud.hdfs.BlockOpResponse.status:type_name -> paddlecloud.hdfs.Status
+	10, // 10: paddlecloud.hdfs.BlockOpResponse.block_checksum:type_name -> paddlecloud.hdfs.BlockChecksum
+	8,  // 11: paddlecloud.hdfs.BlockOpResponse.read_checksum:type_name -> paddlecloud.hdfs.ReadChecksumInfo
+	1,  // 12: paddlecloud.hdfs.ReadStatus.status:type_name -> paddlecloud.hdfs.Status
+	2,  // 13: paddlecloud.hdfs.Handshake.status:type_name -> paddlecloud.hdfs.Handshake.Status
+	14, // 14: paddlecloud.hdfs.Handshake.ciphers:type_name -> paddlecloud.hdfs.CipherOption
+	15, // 15: paddlecloud.hdfs.Handshake.secret:type_name -> paddlecloud.hdfs.HandshakeSecret
+	16, // [16:16] is the sub-list for method output_type
+	16, // [16:16] is the sub-list for method input_type
+	16, // [16:16] is the sub-list for extension type_name
+	16, // [16:16] is the sub-list for extension extendee
+	0,  // [0:16] is the sub-list for field type_name
 }
 
 func init() { file_hdfsproto_datatransfer_proto_init() }
@@ -1114,7 +1247,7 @@ func file_hdfsproto_datatransfer_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_hdfsproto_datatransfer_proto_rawDesc), len(file_hdfsproto_datatransfer_proto_rawDesc)),
 			NumEnums:      3,
-			NumMessages:   12,
+			NumMessages:   14,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

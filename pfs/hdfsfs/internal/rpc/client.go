@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -88,7 +89,8 @@ const (
 // which another NameNode becomes active; a longer wait is the caller's.
 var pauses = []time.Duration{0, 100 * time.Millisecond, 500 * time.Millisecond}
 
-// Call makes a call of ClientProtocol on the active NameNode. An exception of the NameNode is a *RemoteError.
+// Call makes a call on the active NameNode. A method of another protocol than ClientProtocol has the protocol's name and
+// a dot before its own. An exception of the NameNode is a *RemoteError.
 func (c *Client) Call(ctx context.Context, method string, request, response proto.Message, r Repeat) error {
 	body, err := proto.Marshal(request)
 	if err != nil {
@@ -153,8 +155,12 @@ func (k *attempts) round(ctx context.Context) (answer []byte, again bool, err er
 // ask makes the call on one NameNode.
 func (k *attempts) ask(ctx context.Context, server string) (answer []byte, wasSent bool, err error) {
 	c := k.client
+	of, method := protocol, k.method
+	if i := strings.LastIndexByte(method, '.'); i >= 0 {
+		of, method = method[:i], method[i+1:]
+	}
 	frame, err := appendFrame(make([]byte, 0, len(k.body)+len(k.method)+128), k.body, requestHeader(c.id[:], k.id, k.made), &hdfsproto.CallHeader{
-		Method: proto.String(k.method), Protocol: proto.String(protocol), Version: proto.Uint64(1),
+		Method: &method, Protocol: &of, Version: proto.Uint64(1),
 	})
 	if err != nil {
 		return nil, false, final{err}

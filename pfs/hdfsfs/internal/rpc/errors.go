@@ -82,11 +82,21 @@ func refused(principal string, err error) error {
 		"are less than five minutes apart, and its key is the one that the KDC has", err, principal)
 }
 
-// TicketError is the error of Kerberos when it issues no ticket for a NameNode.
-type TicketError struct{ Err error }
+// TicketError is the error of Kerberos when it issues no ticket.
+type TicketError struct {
+	For string // the principal that asks
+	Err error
+}
 
 func (e *TicketError) Error() string {
-	return "Kerberos issues no ticket for the NameNode: " + e.Err.Error()
+	text := "Kerberos issues no ticket for " + e.For + ": " + e.Err.Error()
+	// The library keeps only the text of the KDC's reason.
+	for _, name := range []string{"KRB_AP_ERR_TKT_EXPIRED", "KRB_AP_ERR_TKT_NYV", "KRB_AP_ERR_SKEW"} {
+		if strings.Contains(text, name) {
+			return text + ": the clocks of the KDC and of this machine must be less than five minutes apart"
+		}
+	}
+	return text
 }
 
 func (e *TicketError) Unwrap() error { return e.Err }

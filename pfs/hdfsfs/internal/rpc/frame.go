@@ -21,6 +21,9 @@ const (
 // maxFrame is the longest message that is received.
 const maxFrame = 64 << 20
 
+// ErrTooLong is the error of a response that is longer, as that of a server which is no NameNode seems to be.
+var ErrTooLong = errors.New("the response is too long")
+
 // appendFrame appends a message: its length and its parts, each with a length of its own. body is an
 // encoded part, or nil.
 func appendFrame(b, body []byte, parts ...proto.Message) ([]byte, error) {
@@ -63,7 +66,7 @@ func readFrame(r io.Reader) ([]byte, error) {
 	}
 	n := binary.BigEndian.Uint32(length[:])
 	if n > maxFrame {
-		return nil, fmt.Errorf("a response of %d bytes is longer than %d bytes", n, maxFrame)
+		return nil, fmt.Errorf("%w: it has %d bytes, more than %d", ErrTooLong, n, maxFrame)
 	}
 	const trusted = 64 << 10
 	if n <= trusted {

@@ -2,12 +2,15 @@ package rpc
 
 import (
 	"bufio"
+	"context"
 	"errors"
 	"fmt"
 	"net"
 	"strings"
+	"time"
 
 	krb "github.com/jcmturner/gokrb5/v8/client"
+	"github.com/paddlecloud/pfs/pfs"
 	"github.com/paddlecloud/pfs/pfs/hdfsfs/internal/hdfsproto"
 	"github.com/paddlecloud/pfs/pfs/hdfsfs/internal/sasl"
 	"google.golang.org/protobuf/proto"
@@ -24,29 +27,33 @@ const protocol = "org.apache.hadoop.hdfs.protocol.ClientProtocol"
 const maxSteps = 10
 
 // handshake authenticates a new connection. Without Kerberos, tickets is nil.
-func (c *Client) handshake(conn net.Conn, server string, tickets *krb.Client) (*stream, error) {
+func (c *Client) handshake(ctx context.Context, conn net.Conn, server string, tickets *krb.Client) (*stream, error) {
 	s := &stream{Conn: conn, in: bufio.NewReaderSize(conn, 32<<10), client: c.id[:]}
 	first, err := appendSASL([]byte(preamble), c.id[:], &hdfsproto.Sasl{State: hdfsproto.Sasl_NEGOTIATE.Enum()})
 	if err != nil {
 		return nil, err
 	}
 	offer, err := s.ask(first)
-	if err != nil {
+	var remote *RemoteError
+	switch {
+	case errors.As(err, &remote) && strings.Contains(remote.text, "SIMPLE authentication is not enabled"):
+		return nil, noTicket()
+	case err != nil:
 		return nil, err
 	}
 	if tickets == nil {
 		err = s.acceptUser(offer)
 	} else {
-		err = s.prove(offer, func() (sasl.Mechanism, error) { return c.mechanism(server, tickets) })
+		err = s.prove(offer, func() (sasl.Mechanism, error) { return c.mechanism(ctx, server, tickets) })
 	}
 	if err != nil {
 		return nil, err
 	}
-	context := &hdfsproto.ConnectionContext{Protocol: proto.String(protocol)}
+	user := &hdfsproto.ConnectionContext{Protocol: proto.String(protocol)}
 	if c.opts.User != "" {
-		context.User = &hdfsproto.UserInformation{EffectiveUser: proto.String(c.opts.User)}
+		user.User = &hdfsproto.UserInformation{EffectiveUser: proto.String(c.opts.User)}
 	}
-	frame, err := appendFrame(nil, nil, requestHeader(c.id[:], contextID, -1), context)
+	frame, err := appendFrame(nil, nil, requestHeader(c.id[:], contextID, -1), user)
 	if err != nil {
 		return nil, err
 	}
@@ -133,15 +140,31 @@ func (s *stream) prove(offer *hdfsproto.Sasl, begin func() (sasl.Mechanism, erro
 }
 
 // mechanism returns that of a handshake with Kerberos. Of the protections that the NameNode allows, the
-// strongest is used.
-func (c *Client) mechanism(server string, tickets *krb.Client) (sasl.Mechanism, error) {
+// strongest is used. The library knows no context: while a KDC is silent, its call goes on after mechanism has returned.
+func (c *Client) mechanism(ctx context.Context, server string, tickets *krb.Client) (sasl.Mechanism, error) {
 	host, _, err := net.SplitHostPort(server)
 	if err != nil {
 		return nil, err
 	}
-	m, err := sasl.NewGSSAPI(tickets, strings.Replace(c.opts.Service, "_HOST", strings.ToLower(host), 1), sasl.AuthConf, sasl.AuthInt, sasl.Auth)
+	service, principal := strings.Replace(c.opts.Service, "_HOST", strings.ToLower(host), 1), tickets.Credentials.CName().PrincipalNameString()
+	var m sasl.Mechanism
+	done := make(chan error, 1)
+	go func() {
+		done <- pfs.Guard("rpc.Call", "", func() (err error) {
+			m, err = sasl.NewGSSAPI(tickets, service, sasl.AuthConf, sasl.AuthInt, sasl.Auth)
+			return err
+		})
+	}()
+	limit := c.opts.Timeout / 2 // callers wait for the whole of it
+	select {
+	case err = <-done:
+	case <-ctx.Done():
+		err = context.Cause(ctx)
+	case <-time.After(limit):
+		err = fmt.Errorf("the KDC gave no answer within %v", limit)
+	}
 	if err != nil {
-		return nil, &TicketError{err}
+		return nil, &TicketError{For: principal + " to " + service, Err: err}
 	}
 	return m, nil
 }

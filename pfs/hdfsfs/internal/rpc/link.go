@@ -119,7 +119,7 @@ func (c *Client) open(server string, l *link) (*conn, error) {
 		return nil, &connError{server, err}
 	}
 	stop := context.AfterFunc(ctx, func() { nc.Close() })
-	s, err := c.handshake(nc, server, tickets)
+	s, err := c.handshake(ctx, nc, server, tickets)
 	if !stop() && err == nil {
 		err = ctx.Err()
 	}
@@ -127,7 +127,8 @@ func (c *Client) open(server string, l *link) (*conn, error) {
 		return newConn(server, s, c.opts.Timeout, func(_ *conn, why error) { c.lost(server, l, why) }), nil
 	}
 	nc.Close()
-	if ctx.Err() != nil {
+	var ticket *TicketError
+	if ctx.Err() != nil && !errors.As(err, &ticket) {
 		return nil, context.Cause(ctx)
 	}
 	return nil, explainHandshake(server, tickets, err)

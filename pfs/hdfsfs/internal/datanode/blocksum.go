@@ -1,0 +1,70 @@
+package datanode
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/paddlecloud/pfs/pfs/hdfsfs/internal/hdfsproto"
+)
+
+const opBlockChecksum = 85
+
+// Checksum returns the checksum of the checksums of a block of f, from a DataNode that has it. The DataNode reads no data.
+func (c *Client) Checksum(ctx context.Context, f File, block *hdfsproto.LocatedBlock) (*hdfsproto.BlockChecksum, error) {
+	all := &ReplicasError{}
+	for _, node := range block.GetLocations() {
+		r := Replica{f.Address(node.GetId()), block.Block, block.Token}
+		sum, err := c.askChecksum(ctx, r)
+		if err == nil {
+			return sum, nil
+		}
+		if ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
+		all.Lost, all.Last = append(all.Lost, r.Address), err
+	}
+	return nil, all
+}
+
+// askChecksum asks one DataNode. An idle connection may have been closed by the DataNode; the next one is a new one in the end.
+func (c *Client) askChecksum(ctx context.Context, r Replica) (*hdfsproto.BlockChecksum, error) {
+	for {
+		cn, used, err := c.connect(ctx, r)
+		if err != nil {
+			return nil, err
+		}
+		sum, err := cn.checksum(ctx, r, c.opts.Timeout)
+		cn.Close() // the DataNode does so, too
+		var refused *RefusedError
+		if err == nil || !used || errors.As(err, &refused) || ctx.Err() != nil {
+			return sum, err
+		}
+	}
+}
+
+func (cn *conn) checksum(ctx context.Context, r Replica, limit time.Duration) (*hdfsproto.BlockChecksum, error) {
+	stop := context.AfterFunc(ctx, func() { cn.Close() })
+	defer stop()
+	if err := cn.SetDeadline(time.Now().Add(limit)); err != nil {
+		return nil, err
+	}
+	p, err := appendMessage([]byte{0, version, opBlockChecksum}, &hdfsproto.OpBlockChecksum{Header: &hdfsproto.BaseHeader{Block: r.Block, Token: r.Token}})
+	if err != nil {
+		return nil, err
+	}
+	if _, err := cn.Write(p); err != nil {
+		return nil, err
+	}
+	var resp hdfsproto.BlockOpResponse
+	if err := readMessage(cn.in, &resp); err != nil {
+		return nil, err
+	}
+	switch {
+	case resp.GetStatus() != hdfsproto.Status_SUCCESS:
+		return nil, &RefusedError{resp.GetStatus(), resp.GetMessage()}
+	case len(resp.GetBlockChecksum().GetSum()) == 0:
+		return nil, errMalformed
+	}
+	return resp.BlockChecksum, nil
+}

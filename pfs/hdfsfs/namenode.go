@@ -1,0 +1,19 @@
+package hdfsfs
+
+import (
+	"context"
+
+	"github.com/paddlecloud/pfs/pfs/hdfsfs/internal/rpc"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/emptypb"
+)
+
+// ask makes a call on the active NameNode, as the user of f.
+func (f *FS) ask(ctx context.Context, method string, request, response proto.Message, r rpc.Repeat) error {
+	return f.pool.rpc.Call(ctx, method, request, response, r)
+}
+
+// tell makes a call whose response says nothing.
+func (f *FS) tell(ctx context.Context, method string, request proto.Message, r rpc.Repeat) error {
+	return f.ask(ctx, method, request, new(emptypb.Empty), r)
+}
