@@ -106,6 +106,28 @@ func TestTicketEnds(t *testing.T) {
 	pfstest.WantFile(t, f, "/f", []byte("content"))
 }
 
+// TestTicketRenewed sends a file for longer than a ticket lasts. All connections to the NameNode are new, and need a valid one.
+func TestTicketRenewed(t *testing.T) {
+	c := testbed.HDFSSecure(t)
+	o := secureOptions(t, c, c.Scratch(t))
+	o.Kerberos.Config = shortTickets(t, c)
+	o.Timeout = time.Minute
+	f := open(t, o)
+	data := pfstest.Pattern(1, 5*small)
+	w, err := f.Create(t.Context(), "/f", pfs.CreateOptions{})
+	must(t, err)
+	defer w.Close(t.Context())
+	for off := 0; off < len(data); off += small {
+		_, err := w.WriteAt(t.Context(), data[off:off+small], int64(off))
+		must(t, err)
+		must(t, wait(t.Context(), time.Second))
+		connectAgain(f)
+	}
+	_, err = w.Commit(t.Context(), pfs.CommitOptions{Size: int64(len(data))})
+	must(t, err)
+	pfstest.WantFile(t, f, "/f", data)
+}
+
 // shortTickets returns a Kerberos configuration with tickets that expire after two seconds.
 func shortTickets(t *testing.T, c *testbed.HDFSCluster) (file string) {
 	t.Helper()
@@ -122,10 +144,14 @@ func ticketsOf(t *testing.T, c *testbed.HDFSCluster, life string) (file string) 
 	return file
 }
 
-// listUntilError lists the root, which has one entry, until the call fails.
+// connectAgain lets the next call connect to its NameNode, for which it needs a valid ticket.
+func connectAgain(f *FS) { f.nameNodes.NoteFailed(f.opts.NameNodes[0]) }
+
+// listUntilError lists the root, which has one entry, each time over a new connection, until the call fails.
 func listUntilError(t *testing.T, f *FS) error {
 	t.Helper()
 	for ; ; must(t, wait(t.Context(), 50*time.Millisecond)) {
+		connectAgain(f)
 		page, err := f.List(t.Context(), pfs.Root, pfs.ListOptions{})
 		if err != nil {
 			return err
@@ -146,8 +172,8 @@ func TestClockTooFarOff(t *testing.T) {
 		"[realms]\n PFS.TEST = {\n  kdc = "+address+"\n }\n")))
 	_, err := New(t.Context(), o)
 	pfstest.WantKind(t, err, pfs.Unauthenticated)
-	if !strings.Contains(err.Error(), "lock") {
-		t.Errorf("the error does not mention the clock: %v", err)
+	if !strings.Contains(err.Error(), "the clocks of the KDC and of this machine") {
+		t.Errorf("the error does not mention the clocks: %v", err)
 	}
 }
 

@@ -28,7 +28,7 @@ func (f *FS) List(ctx context.Context, dir pfs.Path, opts pfs.ListOptions) (pfs.
 	}
 	l := listing{fs: f, at: f.at(dir), after: after}
 	if err := l.page(ctx, op, dir, opts.Max()); err != nil {
-		return pfs.Page{}, fail(op, dir, err)
+		return pfs.Page{}, f.placeError(ctx, op, dir, err)
 	}
 	if opts.Digests {
 		if err := f.addDigests(ctx, op, dir, l.result.Entries); err != nil {
