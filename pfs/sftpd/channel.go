@@ -131,7 +131,7 @@ func (x *session) packet(ctx context.Context, b []byte) error {
 	case err == io.EOF:
 		x.status(statusEOF, "end of file")
 	case err != nil:
-		x.status(statusOf(err), pfs.Detail(err))
+		x.status(statusOf(err), err.Error())
 	case kind == typeStatus:
 		x.status(statusOK, "")
 	default:

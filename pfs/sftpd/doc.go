@@ -16,6 +16,9 @@
 // the end of the upload stay. At the end of an interrupted upload it continues that. At any other offset the file is changed
 // in place.
 //
+// A file of which a write failed is not published, unless the client repeats that write: OpenSSH's clients send CLOSE all the
+// same.
+//
 // The bytes of an upload reach the store in order. Those that come early, since clients write in parallel, wait in memory (4
 // MiB at most). Close commits with the digest of all bytes.
 //

@@ -64,7 +64,7 @@ func (s *Server) checksums(ctx context.Context, u *user, ch ssh.Channel, sum fun
 		}
 		h := sum()
 		if err := u.hash(ctx, name, h); err != nil {
-			fmt.Fprintf(ch.Stderr(), "%s: %s\n", name, pfs.Detail(err))
+			fmt.Fprintf(ch.Stderr(), "%s: %v\n", name, err)
 			status = 1
 			continue
 		}

@@ -252,6 +252,9 @@ func (o *file) toInPlace(ctx context.Context) error {
 		return pfs.Errorf("sftpd.write", o.name, pfs.Unsupported, "the store takes new files in order from the start only")
 	}
 	up := o.up
+	if up.failed != nil {
+		return up.failed
+	}
 	if o.old == 0 {
 		if err := up.publish(ctx); err != nil {
 			return err

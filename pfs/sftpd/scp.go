@@ -133,12 +133,16 @@ func (c *scp) line() (string, error) {
 // fail tells the other side what failed.
 func (c *scp) fail(name string, err error) error {
 	c.failed = true
-	text := strings.Map(func(r rune) rune {
+	text := err.Error()
+	if e := new(pfs.Error); !errors.As(err, &e) || e.Path == "" {
+		text = name + ": " + text
+	}
+	text = strings.Map(func(r rune) rune {
 		if r < ' ' {
 			return '?'
 		}
 		return r
-	}, "scp: "+name+": "+pfs.Detail(err))
+	}, "scp: "+text)
 	fmt.Fprintf(c.out, "\x01%s\n", text)
 	return c.out.Flush()
 }

@@ -2,6 +2,7 @@ package sftpd_test
 
 import (
 	"bytes"
+	"errors"
 	"testing"
 
 	"github.com/paddlecloud/pfs/internal/gateway/gatewaytest"
@@ -107,6 +108,47 @@ func TestUnclosed(t *testing.T) {
 			ok(t, c.code(t, 4, later))
 		})
 	}
+}
+
+// TestFailedWrite fills the store: the file is not published, whatever the client sends next, and goes on when there is room.
+func TestFailedWrite(t *testing.T) {
+	fsys := memfs.New(memfs.Options{Capacity: 100_000})
+	s := gatewaytest.New(t, fsys)
+	addr, _ := serve(t, s)
+	c := dial(t, addr, gatewaytest.Alice)
+	const piece = 40_000
+	content := random(3 * piece)
+	h := c.open(t, "f", 0x1a)
+	c.write(t, h, content[:piece], 0)
+	c.write(t, h, content[piece:2*piece], piece)
+	for what, code := range map[string]uint32{
+		"a write":           c.code(t, 6, h, number(2*piece), str(string(content[2*piece:]))),
+		"the next write":    c.code(t, 6, h, number(3*piece), str("x")),
+		"a write before it": c.code(t, 6, h, number(0), str("x")),
+		"fsync":             c.code(t, 200, str("fsync@openssh.com"), h),
+		"a new size":        c.code(t, 10, h, []byte{0, 0, 0, 1}, number(3*piece)),
+		"CLOSE":             c.code(t, 4, h),
+	} {
+		if code != 4 {
+			t.Errorf("%s: code %d", what, code)
+		}
+	}
+	name := pfs.Path("/home/" + gatewaytest.Alice + "/f")
+	if _, err := fsys.Stat(t.Context(), name); !errors.Is(err, pfs.NotExist) {
+		t.Errorf("the file is there: %v", err)
+	}
+	if n := c.size(t, "f"); n != 2*piece {
+		t.Fatalf("%d bytes are staged", n)
+	}
+	h = c.open(t, "f", 0x0a)
+	if code := c.code(t, 6, h, number(2*piece), str(string(content[2*piece:]))); code != 4 {
+		t.Errorf("a write without room: code %d", code)
+	}
+	c.write(t, h, content[2*piece:2*piece+1000], 2*piece)
+	if code := c.code(t, 4, h); code != 0 {
+		t.Errorf("CLOSE: code %d", code)
+	}
+	pfstest.WantFile(t, fsys, name, content[:2*piece+1000])
 }
 
 // TestSync syncs a file that is still open: everybody sees it, and it can be written on where the store can. If the file cannot be

@@ -45,6 +45,7 @@ type upload struct {
 	journal  *journal         // nil until there is something to note
 	ahead    map[int64][]byte // by offset
 	aheadLen int
+	failed   error // of the write at the end of the bytes in order: until it is repeated, what follows would be at a wrong place
 
 	mu    sync.Mutex // guards what follows, which other sessions look at
 	size  int64      // of the bytes in order
@@ -147,8 +148,19 @@ func (up *upload) readAt(ctx context.Context, p []byte, off int64) (int, error) 
 }
 
 // write takes bytes at off. It keeps those that come before their turn, and answers errRandom where an upload
-// cannot go on.
+// cannot go on. After an error it takes only those at which it failed.
 func (up *upload) write(ctx context.Context, p []byte, off int64) error {
+	if up.failed != nil && off != up.length() {
+		return up.failed
+	}
+	err := up.place(ctx, p, off)
+	if err != errRandom {
+		up.failed = err
+	}
+	return err
+}
+
+func (up *upload) place(ctx context.Context, p []byte, off int64) error {
 	size := up.length()
 	switch {
 	case len(p) == 0:
@@ -219,6 +231,9 @@ func (up *upload) drop(off int64) {
 
 // fill closes the gap before the first bytes that came ahead with zeros, which is what a file has there.
 func (up *upload) fill(ctx context.Context) error {
+	if up.failed != nil {
+		return up.failed
+	}
 	for len(up.ahead) > 0 {
 		first := int64(-1)
 		for off := range up.ahead {

@@ -91,3 +91,29 @@ func TestSlowRequests(t *testing.T) {
 		return h, requests
 	})
 }
+
+// TestRedirectExpires uses the addresses of second steps within their hour and after it.
+func TestRedirectExpires(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := gatewaytest.New(t, memfs.New(memfs.Options{}))
+		h, err := webhdfs.New(webhdfs.Config{Auth: s.Auth, Open: s.Open("webhdfs"), Home: gatewaytest.Home})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, tt := range []struct {
+			method, query string
+			after         time.Duration
+			want          int
+		}{
+			{"PUT", "op=CREATE", 59 * time.Minute, 201}, {"PUT", "op=CREATE&overwrite=true", time.Hour, 403},
+			{"POST", "op=APPEND", 59 * time.Minute, 200}, {"POST", "op=APPEND", time.Hour, 403},
+		} {
+			there := gatewaytest.Ask(t, h, tt.method, "/webhdfs/v1"+home+"/f?"+tt.query, alice, nil).Header.Get("Location")
+			time.Sleep(tt.after)
+			a := gatewaytest.Ask(t, h, tt.method, there, "", strings.NewReader("x"))
+			if a.Code != tt.want || tt.want == 403 && !strings.Contains(a.Body, "has expired") {
+				t.Errorf("%s %s after %v: %d %s, want %d", tt.method, tt.query, tt.after, a.Code, a.Body, tt.want)
+			}
+		}
+	})
+}

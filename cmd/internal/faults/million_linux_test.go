@@ -84,7 +84,7 @@ func TestMillionNames(t *testing.T) {
 	if slowest > time.Minute {
 		t.Errorf("a round of requests took %v", slowest)
 	}
-	if most := s.mostMemory(); most > 512<<20 {
+	if most := s.mostMemory(); most > 256<<20 {
 		t.Errorf("the service needs %d MiB", most>>20)
 	}
 }
