@@ -257,8 +257,11 @@ func (j *jobs) serviceAway(t *testing.T) {
 	}
 }
 
-// expired lets the token of the pods expire while the programs do nothing.
-func (j *jobs) expired(t *testing.T) {
+// tokens lets the token of the pods expire while the programs do nothing.
+func (j *jobs) tokens(t *testing.T) {
+	j.life = "1m"
+	j.file = j.config(t)
+	j.s.restart(t, j.file)
 	spec := j.spec("expired", "idle")
 	spec.UploadWait = 4 * time.Minute
 	j.submit(t, spec)

@@ -35,14 +35,6 @@ func TestJobs(t *testing.T) {
 		}
 		matrix(t, p, place{name: "ceph", store: "cephfs://" + c.Monitors + "/" + c.FileSystem, options: "user: " + c.User + ", keyring: " + c.Keyring, quota: quota, mount: "sidecar", life: "1h"})
 	})
-	t.Run("Tokens", func(t *testing.T) {
-		store := filepath.Join(p.s.data, "tokens")
-		if err := os.Mkdir(store, 0o700); err != nil {
-			t.Fatal(err)
-		}
-		j := newJobs(t, p, place{name: "local", store: "file://" + store, quota: quota, mount: "plugin", life: "1m"})
-		j.expired(t)
-	})
 }
 
 // matrix runs one job for each way in which a trainer ends.
@@ -66,6 +58,7 @@ func matrix(t *testing.T, p pods, at place) {
 	t.Run("Crowded", j.crowded)
 	t.Run("Converted", j.converted)
 	t.Run("Pages", j.pages)
+	t.Run("Tokens", j.tokens)
 }
 
 // succeeded waits for the success of a job in an attempt, and checks and logs what it left.

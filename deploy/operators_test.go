@@ -145,7 +145,7 @@ value: 1000
 	for _, engine := range []string{kubernetes.PaddleJob, kubernetes.Volcano} {
 		j.submit(t, of("queued-"+engine, engine))
 		j.until(t, "queued-"+engine, "the reason", func(r *job.Record) bool {
-			return strings.Contains(r.Reason, `wait in the queue "research": 3/`) && strings.Contains(r.Reason, "unschedulable")
+			return strings.Contains(r.Reason, `wait in the queue "research": no node has what 3 of them need`)
 		})
 		const columns = "jsonpath={range .items[*]}{.spec.queue} {.spec.priorityClassName} {.spec.minMember}{end}"
 		labels := "pfs.paddlecloud.io/job=" + job.ObjectName("queued-"+engine)

@@ -329,9 +329,9 @@ func TestNotCommitted(t *testing.T) {
 	if r := s.state(t); r.State.Ended() {
 		t.Errorf("%+v", r)
 	}
-	s.commit = pfs.Errorf("test.Commit", "", pfs.NotExist, "trainer-1 has _INCOMPLETE")
+	s.commit = pfs.Errorf("test.Commit", "/pfs/dc1/x", pfs.NotExist, "trainer-1 has _INCOMPLETE")
 	s.pass(t, 3)
-	if r := s.state(t); r.State != job.Failed || !strings.Contains(r.Reason, "trainer-1 has _INCOMPLETE") {
+	if r := s.state(t); r.State != job.Failed || r.Reason != "the programs succeeded, and their outputs are not complete: trainer-1 has _INCOMPLETE" {
 		t.Errorf("%+v", r)
 	}
 }

@@ -390,6 +390,10 @@ func (e *Engine) succeed(ctx context.Context, j *entry, s *seen) error {
 		if pfs.KindOf(err).Temporary() {
 			return err // the store is away
 		}
+		var why *pfs.Error
+		if errors.As(err, &why) && why.Kind == pfs.NotExist && why.Err != nil { // the marker of a worker is another one, or is missing
+			err = why.Err
+		}
 		state, reason = job.Failed, "the programs succeeded, and their outputs are not complete: "+clean(err.Error())
 	}
 	j, err = e.finishWith(ctx, j, s, state, reason)

@@ -36,7 +36,11 @@ func CommitAttempt(ctx context.Context, fsys pfs.FileSystem, dir pfs.Path, worke
 		case m == nil:
 			return pfs.Errorf("output.CommitAttempt", last, pfs.NotExist, "%s has no marker", worker)
 		case m.Name != Success:
-			return pfs.Errorf("output.CommitAttempt", last, pfs.NotExist, "%s has %s instead of %s", worker, m.Name, Success)
+			why := ""
+			if len(m.Reasons) > 0 {
+				why = ": " + m.Reasons[0]
+			}
+			return pfs.Errorf("output.CommitAttempt", last, pfs.NotExist, "%s has %s instead of %s%s", worker, m.Name, Success, why)
 		}
 		marker.Manifests[worker] = m.Manifest
 	}

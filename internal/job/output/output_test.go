@@ -344,6 +344,17 @@ func TestCommitAttempt(t *testing.T) {
 	if err := CommitAttempt(t.Context(), r.opts.FS, attempt, []string{"trainer-0", "trainer-1"}); pfs.KindOf(err) != pfs.NotExist || !strings.Contains(err.Error(), "trainer-1") {
 		t.Errorf("with a failed trainer: %v", err)
 	}
+	lost := attempt.Join("trainer-2")
+	err := pfs.MkdirAll(t.Context(), r.opts.FS, lost, 0o755)
+	if err == nil {
+		err = writeMarker(t.Context(), r.opts.FS, lost, &Marker{Version: formatVersion, Reasons: []string{"its node is gone", "and more"}, Name: Incomplete})
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := CommitAttempt(t.Context(), r.opts.FS, attempt, []string{"trainer-2"}); err == nil || !strings.HasSuffix(err.Error(), "trainer-2 has _INCOMPLETE instead of _SUCCESS: its node is gone") {
+		t.Errorf("with a lost trainer: %v", err)
+	}
 	rank := newRig(t)
 	rank.opts.FS, rank.opts.Dir, rank.opts.Run.Restart = r.opts.FS, RestartDir(attempt.Join("trainer-1"), 10), 10
 	rank.exit(job.Exit{})
@@ -355,7 +366,7 @@ func TestCommitAttempt(t *testing.T) {
 		t.Errorf("%v, %v", ok, err)
 	}
 	runs, err := Runs(t.Context(), r.opts.FS, attempt)
-	if err != nil || len(runs) != 3 || runs[2].Base() != "10" {
+	if err != nil || len(runs) != 4 || runs[2].Base() != "10" {
 		t.Errorf("%v, %v", runs, err)
 	}
 }
