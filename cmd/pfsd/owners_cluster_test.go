@@ -141,10 +141,10 @@ func TestOwnersOnHDFSWithKerberos(t *testing.T) {
 	config := fmt.Sprintf(`datacenters:
   dc:
     store: hdfs://%s
-    options: {conf-dir: %q, principal: nn/localhost, keytab: %q, webhdfs-ca: %q}
+    options: {conf-dir: %q, principal: nn/localhost, keytab: %q}
     mounts:
       kept: {path: /before, access: everybody, as-user: true}
-`, c.Scratch(t), c.ConfDir, c.Keytabs+"/nn.keytab", c.CA)
+`, c.Scratch(t), c.ConfDir, c.Keytabs+"/nn.keytab")
 	file := writeConfig(t, t.TempDir(), config)
 	for _, args := range [][]string{{"check"}, {"serve", "--listen", "127.0.0.1:0"}} {
 		got := run(t, "", append(args, "--data", dataFor(t), "--config", file)...)

@@ -57,7 +57,7 @@ func (b *bench) cluster(store string, first, write row) error {
 	if err != nil {
 		return err
 	}
-	spec := fmt.Sprintf("hdfs %s %s %s /", value["NAMENODES"], value["WEBHDFS"], me.Username)
+	spec := fmt.Sprintf("hdfs %s %s /", value["NAMENODES"], me.Username)
 	var peer func() (*mounted, error)
 	if store == "CephFS" {
 		spec = fmt.Sprintf("ceph %s %s %s /", value["CONF"], value["USER"], value["KEYRING"])

@@ -66,14 +66,14 @@ func serve(args []string) error {
 	return m.Close()
 }
 
-// openStore opens "simulated", "file DIR", "hdfs NAMENODES WEBHDFS USER ROOT" or "ceph CONF USER KEYRING ROOT".
+// openStore opens "simulated", "file DIR", "hdfs NAMENODES USER ROOT" or "ceph CONF USER KEYRING ROOT".
 func openStore(ctx context.Context, spec string) (pfs.FileSystem, error) {
 	f := strings.Fields(spec)
 	switch f[0] {
 	case "file":
 		return localfs.New(f[1], localfs.Options{})
 	case "hdfs":
-		return hdfsfs.New(ctx, hdfsfs.Options{NameNodes: strings.Split(f[1], ","), User: f[3], Root: f[4]})
+		return hdfsfs.New(ctx, hdfsfs.Options{NameNodes: strings.Split(f[1], ","), User: f[2], Root: f[3]})
 	case "ceph":
 		return cephfs.Open(ctx, cephfs.Options{Config: f[1], User: f[2], Keyring: f[3], Root: f[4]})
 	}
