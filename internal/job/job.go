@@ -212,7 +212,12 @@ type LogOptions struct {
 	Attempt int    // 0: the last
 	Lines   int    // the last lines of each worker; negative: all
 	Since   time.Time
-	Follow  bool
+	Follow  bool // until the end of the attempt, or for the attempt 0 of the job
+}
+
+// Over reports whether no more lines are to be waited for, of a job as r describes it.
+func (o *LogOptions) Over(r *Record) bool {
+	return !o.Follow || r.State.Ended() || o.Attempt != 0 && r.Attempt > o.Attempt
 }
 
 // Quota is one limit of a user, in units of the resource: milli_cpu, bytes of memory, gpu, pods.

@@ -338,7 +338,7 @@ func (x *Web) jobFile(v *visit, _ pfs.Path) error {
 			d.Spec.Datacenter = d.Datacenter
 			p.fill(&d.Spec)
 		default:
-			if err = d.Undecided(); err == nil {
+			if err = d.Undecided(func(string) string { return "in the form" }); err == nil {
 				err = x.submit(v, d)
 			}
 			if err == nil {

@@ -103,6 +103,12 @@ func TestRunCommand(t *testing.T) {
 		t.Errorf("run printed %q", out)
 	}
 	j.do(0, "get", "outputs", "good")
+	out = j.do(0, "run", "-jobname", "again", "--max-attempts", "3", "-entry", `echo try $PFS_ATTEMPT; test $PFS_ATTEMPT = 3`, pkg)
+	for _, want := range []string{"try 1\n", "try 2\n", "try 3\n"} { // also the log of an attempt that ended before its log was asked for
+		if strings.Count(out, want) != 1 {
+			t.Errorf("run printed %q, want %q once", out, want)
+		}
+	}
 	out = j.do(7, "run", "-jobname", "bad", "-entry", `echo kept >$PFS_OUTPUT/kept; exit 7`, pkg)
 	if !strings.Contains(out, "exit code 7") {
 		t.Errorf("run printed %q", out)

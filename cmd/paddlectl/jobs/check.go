@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"slices"
 
 	"github.com/paddlecloud/pfs/cmd/internal/app"
 	"github.com/paddlecloud/pfs/cmd/internal/cliargs"
@@ -46,6 +47,9 @@ files, where one is certain to be meant, and prints what remains.`,
 func check(a *app.App, o *checkOptions, names []string) error {
 	if o.json && o.sarif {
 		return cliargs.Usagef("--json and --sarif exclude each other")
+	}
+	if o.fix && slices.Contains(names, "-") {
+		return cliargs.Usagef("--fix is for files, not for standard input")
 	}
 	files, findings, err := checkFiles(a, names)
 	if err != nil {
@@ -91,9 +95,6 @@ func fixFiles(a *app.App, files []*jobfile.File, names []string, findings []jobf
 		text, n := f.Fix(findings)
 		if n == 0 {
 			continue
-		}
-		if f.Name == "-" {
-			return nil, cliargs.Usagef("--fix is for files, not for standard input")
 		}
 		info, err := os.Stat(f.Name)
 		if err != nil {

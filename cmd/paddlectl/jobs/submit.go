@@ -20,6 +20,7 @@ import (
 	"github.com/paddlecloud/pfs/internal/job/local"
 	"github.com/paddlecloud/pfs/internal/job/submit"
 	"github.com/paddlecloud/pfs/pfs"
+	"github.com/paddlecloud/pfs/pfs/retry"
 	"github.com/paddlecloud/pfs/pfs/transfer"
 	"github.com/urfave/cli/v2"
 )
@@ -115,9 +116,28 @@ func runSubmit(ctx context.Context, a *app.App, o *submitOptions, operands []str
 	return nil
 }
 
-// followLogs prints the logs until the job has ended.
+// followLogs prints the logs until the job has ended: of each attempt in turn, because the first ones may have ended before
+// their logs are asked for.
 func (s *session) followLogs(ctx context.Context, name string, json bool) error {
-	return (&logs{session: s, o: logsOptions{follow: true, lines: -1, json: json}}).run(ctx, name)
+	l := &logs{session: s, o: logsOptions{follow: true, lines: -1, json: json, attempt: 1}}
+	for {
+		if err := l.run(ctx, name); err != nil {
+			return err
+		}
+		rec, _, err := s.job(ctx, name)
+		switch {
+		case err != nil:
+			return err
+		case rec.Attempt > l.o.attempt:
+			l.o.attempt++
+		case rec.State.Ended():
+			return nil
+		default:
+			if err := retry.Sleep(ctx, every); err != nil {
+				return err
+			}
+		}
+	}
 }
 
 // prepare completes d by file, flags and operand.
@@ -141,7 +161,7 @@ func (o *submitOptions) prepare(ctx context.Context, a *app.App, d *jobfile.Draf
 	} else if d.Package != "" && !filepath.IsAbs(d.Package) && o.file != "-" {
 		d.Package = filepath.Join(filepath.Dir(o.file), d.Package)
 	}
-	if err := d.Undecided(); err != nil {
+	if err := d.Undecided(func(key string) string { return "with -" + fields[key].flag }); err != nil {
 		return nil, nil, err
 	}
 	var pkg app.Operand

@@ -117,7 +117,7 @@ func within(field, of string) bool {
 func (d *document) checkOwn(o *ownJob) {
 	if reason := job.CheckName(o.Name); o.Name != "" && reason != "" {
 		fix := ownSlug(o.Name)
-		d.fail("name", "name", fix, "the name %q: %s", o.Name, reason).edit = d.replaceValue("name", fix)
+		d.badName("name", o.Name, fix, "the name %q: %s", o.Name, reason)
 	}
 	if strings.TrimSpace(o.Entry) == "" && o.Topology == "" {
 		d.need("", map[string]bool{"entry": true})
@@ -181,7 +181,7 @@ var (
 
 func (d *document) checkPAI1(p *paiJob) {
 	d.need("", map[string]bool{"jobName": p.JobName == "", "image": p.Image == "", "taskRoles": len(p.TaskRoles) == 0})
-	d.badName("jobName", p.JobName, paiJobName(), notPAIName(), "letters, digits, '-', '.', '_' and '~'")
+	d.checkName("jobName", p.JobName, paiJobName(), notPAIName(), "letters, digits, '-', '.', '_' and '~'")
 	for _, dir := range []struct{ field, value string }{{"codeDir", p.CodeDir}, {"dataDir", p.DataDir}, {"outputDir", p.OutputDir}} {
 		if dir.field == "codeDir" && (strings.HasPrefix(dir.value, "hdfs://") || strings.HasPrefix(dir.value, "webhdfs://")) {
 			d.fail("reference", dir.field, "$PAI_DEFAULT_FS_URI/...", "the client of VS Code takes no scheme here: begin it with $PAI_DEFAULT_FS_URI")
@@ -208,7 +208,7 @@ func (d *document) checkPAI1(p *paiJob) {
 		r := &p.TaskRoles[i]
 		at := fmt.Sprintf("taskRoles[%d]", i)
 		d.need(at, map[string]bool{"name": r.Name == "", "command": r.Command == ""})
-		d.badName(at+".name", r.Name, paiRoleName(), notPAIRole(), "letters, digits, '.', '_' and '~'")
+		d.checkName(at+".name", r.Name, paiRoleName(), notPAIRole(), "letters, digits, '.', '_' and '~'")
 		if seen[r.Name] && r.Name != "" {
 			d.fail("duplicate-name", at+".name", "", "there is another role %q", r.Name)
 		}
@@ -234,17 +234,29 @@ func (d *document) checkPAI1(p *paiJob) {
 	}
 }
 
-// badName reports a name that does not match.
-func (d *document) badName(field, name string, ok, not *regexp.Regexp, allowed string) {
+// checkName reports a name that does not match.
+func (d *document) checkName(field, name string, ok, not *regexp.Regexp, allowed string) {
 	if name == "" || ok.MatchString(name) {
 		return
 	}
 	fix := not.ReplaceAllString(name, "_")
-	found := d.fail("name", field, fix, "the name %.60q is not allowed: it has %s", name, allowed)
-	if ok.MatchString(fix) {
+	if !ok.MatchString(fix) {
+		fix = ""
+	}
+	d.badName(field, name, fix, "the name %.60q is not allowed: it has %s", name, allowed)
+}
+
+// badName reports a name. The allowed one is certain to be meant only if it has the same letters and digits:
+// a name that is cut, or loses letters of another alphabet, could be that of another job.
+func (d *document) badName(field, name, fix, format string, args ...any) {
+	found := d.fail("name", field, fix, format, args...)
+	if strings.EqualFold(nameSigns().ReplaceAllString(name, ""), nameSigns().ReplaceAllString(fix, "")) {
 		found.edit = d.replaceValue(field, fix)
 	}
 }
+
+// nameSigns matches what users put between the words of a name.
+var nameSigns = atFirstUse(`[-_.~ ]`)
 
 // completion checks the numbers of tasks that end a job.
 func (d *document) completion(at string, instances int, limits map[string]*int) {
@@ -260,7 +272,7 @@ func (d *document) checkPAI2(p *paiProtocol) {
 	if v := fmt.Sprint(p.ProtocolVersion); p.ProtocolVersion != nil && v != "2" {
 		d.fail("enum", "protocolVersion", "2", "the version is 2, not %.20s", v).edit = d.replaceValue("protocolVersion", "2")
 	}
-	d.badName("name", p.Name, paiName(), regexp.MustCompile(`[^a-zA-Z0-9_-]`), "at most 255 letters, digits, '_' and '-'")
+	d.checkName("name", p.Name, paiName(), regexp.MustCompile(`[^a-zA-Z0-9_-]`), "at most 255 letters, digits, '_' and '-'")
 	images := []string{}
 	for i, q := range p.Prerequisites {
 		at := fmt.Sprintf("prerequisites[%d]", i)

@@ -28,10 +28,10 @@ func (d *document) objectName(m *metav1.ObjectMeta, most int, why string) {
 		return
 	}
 	if fixed := kubeName(m.Name, most); fixed != m.Name {
-		d.fail("name", "metadata.name", fixed, "the name %.80q is not allowed: %s, so it has at most %d lower-case letters, digits and '-', and begins with a letter", m.Name, why, most).edit = d.replaceValue("metadata.name", fixed)
+		d.badName("metadata.name", m.Name, fixed, "the name %.80q is not allowed: %s, so it has at most %d lower-case letters, digits and '-', and begins with a letter", m.Name, why, most)
 	}
 	if fixed := kubeName(m.Namespace, 63); m.Namespace != "" && fixed != m.Namespace {
-		d.fail("name", "metadata.namespace", fixed, "the name %.80q is not that of a namespace", m.Namespace).edit = d.replaceValue("metadata.namespace", fixed)
+		d.badName("metadata.namespace", m.Namespace, fixed, "the name %.80q is not that of a namespace", m.Namespace)
 	}
 }
 
@@ -236,7 +236,7 @@ func (c *checker) podGroup(d *document, g *podGroup) {
 // kubeName checks a name that becomes a part of others.
 func (d *document) kubeName(field, name string, most int) {
 	if fixed := kubeName(name, most); name != "" && fixed != name {
-		d.fail("name", field, fixed, "the name %.80q is not allowed: it has at most %d lower-case letters, digits and '-', and begins with a letter", name, most).edit = d.replaceValue(field, fixed)
+		d.badName(field, name, fixed, "the name %.80q is not allowed: it has at most %d lower-case letters, digits and '-', and begins with a letter", name, most)
 	}
 }
 

@@ -199,12 +199,13 @@ func (d *Draft) Load(f *File) ([]Left, error) {
 }
 
 // Undecided returns an error if the file says something that changes what runs, jobs do not have, and no setting decides.
-func (d *Draft) Undecided() error {
+// by says how the user sets a key.
+func (d *Draft) Undecided(by func(key string) string) error {
 	var texts []string
 	for _, l := range d.lost {
 		way := "remove it from the file if the job can do without"
 		if key := l.Option(); key != "" {
-			way = "decide it with the option for " + key + ", or remove it"
+			way = "decide it " + by(key) + ", or in the file"
 		}
 		texts = append(texts, l.String()+": "+way)
 	}

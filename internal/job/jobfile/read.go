@@ -91,7 +91,7 @@ func Read(name string, text []byte) *File {
 	f := &File{Name: name, text: text}
 	switch {
 	case len(text) > MaxFile:
-		f.add(Finding{Rule: "too-large", Severity: Error, Text: fmt.Sprintf("the file has %d bytes, and at most %d are read: this is not the description of a job", len(text), MaxFile)})
+		f.add(Finding{Rule: "too-large", Severity: Error, Text: fmt.Sprintf("the file has more than %d bytes: this is not the description of a job", MaxFile)})
 		return f
 	case !utf8.Valid(text):
 		line, column := 1, 1

@@ -46,7 +46,7 @@ func (w *writer) own() *ownJob {
 			role.Template.Spec.SchedulerName, o.Scheduler = "", "volcano"
 		}
 		if entries[role.Kind] = commandLine(c); entries[role.Kind] == "" && o.Topology == "" {
-			w.note(fieldOf(i, "template.spec.containers[0]"), "the command of the image is not known here: write it as entry")
+			w.note(fieldOf(i, "template.spec.containers[0]"), "the command of the image is not known here, so entry is missing")
 		}
 		if o.Image == "" || o.Image == c.Image {
 			o.Image, c.Image = c.Image, ""

@@ -42,7 +42,7 @@ func (w *writer) tasks() *tasks {
 		t.pai.Protocol = 2
 	}
 	if job.CheckName(t.name) != "" {
-		t.name = job.Slug(t.name, 63)
+		t.name = ownSlug(t.name)
 		w.note("name", "the job is called %s here; $PAI_JOB_NAME stays as it was", t.name)
 	}
 	if r.Queue != "" {

@@ -38,7 +38,7 @@ func TestGuide(t *testing.T) {
 	if err := d.Place("alice", "dc"); err != nil {
 		t.Fatal(err)
 	}
-	if err := d.Undecided(); err != nil {
+	if err := d.Undecided(func(key string) string { return "with " + key }); err != nil {
 		t.Error(err)
 	}
 	if err := spec.Check(); err != nil {
@@ -93,7 +93,7 @@ func TestDecisions(t *testing.T) {
 			settings = append(settings, c.setting)
 		}
 		d, left := draftOf(t, "job", text, settings...)
-		err := d.Undecided()
+		err := d.Undecided(func(key string) string { return "with " + key })
 		if (err != nil) != (c.refused != "") || err != nil && !strings.Contains(err.Error(), c.refused) {
 			t.Errorf("%s %s, %s: %v", c.field, c.task, c.setting, err)
 		}

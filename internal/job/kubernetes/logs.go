@@ -66,7 +66,7 @@ func (e *Engine) Logs(ctx context.Context, user, name string, opts job.LogOption
 				})
 			}
 		}
-		if !opts.Follow || j.State.Ended() {
+		if opts.Over(&j.Record) {
 			streams.Wait()
 			return context.Cause(ctx)
 		}

@@ -143,7 +143,7 @@ func (m machine) check(spec *job.Spec) error {
 		default:
 			continue
 		}
-		return pfs.Errorf("local.Submit", "", pfs.Invalid, "a %s needs %s", r.Name, what)
+		return pfs.Errorf("local.Submit", "", pfs.Invalid, "each %s needs %s", r.Name, what)
 	}
 	return nil
 }

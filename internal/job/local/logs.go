@@ -22,8 +22,7 @@ import (
 // followEvery is the time between two looks for new lines.
 const followEvery = 200 * time.Millisecond
 
-// Logs copies the logs of one attempt to w. With Follow it goes on until that attempt has ended, or for
-// the attempt 0 until the job has.
+// Logs copies the logs of one attempt to w, or with Follow and the attempt 0 also those of the attempts that come.
 func (e *Engine) Logs(ctx context.Context, user, name string, opts job.LogOptions, w io.Writer) error {
 	d, s, err := e.load(user, name)
 	if err != nil {
@@ -36,7 +35,7 @@ func (e *Engine) Logs(ctx context.Context, user, name string, opts job.LogOption
 	f := &follower{dir: d, opts: opts, out: bufio.NewWriter(w), read: map[string]*cursor{}}
 	for {
 		s = &state{Record: *e.look(d, s)}
-		ended := s.Record.State.Ended() || opts.Attempt != 0 && s.Record.Attempt > opts.Attempt
+		over := opts.Over(&s.Record)
 		last := s.Record.Attempt
 		if opts.Attempt != 0 {
 			last = first
@@ -49,7 +48,7 @@ func (e *Engine) Logs(ctx context.Context, user, name string, opts job.LogOption
 		if err := f.out.Flush(); err != nil {
 			return err
 		}
-		if !opts.Follow || ended {
+		if over {
 			break
 		}
 		f.opts.Lines = -1 // all of what comes from now on

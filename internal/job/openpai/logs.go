@@ -29,7 +29,7 @@ func (e *Engine) Logs(ctx context.Context, user, name string, opts job.LogOption
 				return err
 			}
 		}
-		if err := l.pass(ctx, r); err != nil || !opts.Follow || r.State.Ended() {
+		if err := l.pass(ctx, r); err != nil || opts.Over(r) {
 			return err
 		}
 		if err := retry.Sleep(ctx, poll); err != nil {
