@@ -329,7 +329,7 @@ func (j *jobs) killed(t *testing.T) {
 	if left := j.k.Kubectl(t, "", "-n", job.Namespace("alice"), "get", "pods,services,jobs,statefulsets,secrets", "-l", "pfs.paddlecloud.io/job="+job.ObjectName(spec.Name), "-o", "name"); left != "" {
 		t.Errorf("%s is left", left)
 	}
-	if r, err := j.engine.Job(t.Context(), "", spec.Name); err != nil || r.State != job.Killed {
+	if r, err := j.engine.Job(t.Context(), "", spec.Name); err != nil || r.State != job.Killed || len(r.Workers) != 3 || r.Workers[1].Outputs != output.Failed {
 		t.Errorf("%+v, %v", r, err)
 	}
 }

@@ -301,7 +301,7 @@ func (s *seen) groupReason(attempt string) string {
 			return ""
 		}
 		queue, _, _ := unstructured.NestedString(g.Object, "spec", "queue")
-		text := fmt.Sprintf("all processes start at once, and wait in the queue %q", cmp.Or(queue, "default"))
+		text := fmt.Sprintf("%s, and wait in the queue %q", gangWaits, cmp.Or(queue, "default"))
 		if s.closed != "" {
 			return text + ": " + s.closed
 		}
@@ -317,6 +317,13 @@ func (s *seen) groupReason(attempt string) string {
 	return s.closed
 }
 
+const (
+	// notReady is in the messages of Volcano about a gang that does not start, and about its pods.
+	notReady = "pod group is not ready"
+	// gangWaits begins our own.
+	gangWaits = "all processes start at once"
+)
+
 var (
 	// homeless matches the number of pods in a message of Volcano that no node can take.
 	homeless = regexp.MustCompile(`; Pending: (?:.*, )?([0-9]+) Unschedulable`)
@@ -326,7 +333,7 @@ var (
 
 // gangText says what the message of Volcano about a gang means. A gang is admitted when its queue has what it asks for.
 func gangText(message string, admitted bool) string {
-	if !strings.Contains(message, "tasks in gang unschedulable") {
+	if !strings.Contains(message, notReady) {
 		return clean(message)
 	}
 	text := "the queue or the cluster has not enough left for all of them"

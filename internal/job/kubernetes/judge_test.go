@@ -67,6 +67,8 @@ func TestReasons(t *testing.T) {
 	}{
 		{"unschedulable", condition(corev1.PodCondition{Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Message: "0/3 nodes are available: 3 Insufficient cpu."}),
 			job.Running, job.Pending, "no node has what its pod needs, 2100m cpu, 20736Mi ephemeral-storage, 2112Mi memory: 0/3 nodes are available: 3 Insufficient cpu."},
+		{"gang", condition(corev1.PodCondition{Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Message: "pod group is not ready, 3 Pending, 3 minAvailable; Pending: 3 Unschedulable. Origin reason is x-0: 0/1 nodes are unavailable: 1 Insufficient cpu."}),
+			job.Running, job.Pending, "all processes start at once: no node has what 3 of them need: 0/1 nodes are unavailable: 1 Insufficient cpu."},
 		{"image", mainState(isWaiting("ImagePullBackOff", "Back-off pulling image")), job.Running, job.Pending, "the image registry.example.org/train:1 cannot be pulled: Back-off"},
 		{"config", mainState(isWaiting("CreateContainerConfigError", `secret "x" not found`)), job.Running, job.Pending, `the container main cannot be started: secret "x" not found`},
 		{"starting", mainState(isWaiting("PodInitializing", "")), job.Running, job.Pending, "its containers are being started"},
@@ -124,6 +126,7 @@ func TestNoPods(t *testing.T) {
 	}
 	for _, c := range []struct{ reason, message, want string }{
 		{"Unhealthy", "Startup probe failed: pfs-agent: status: nothing is mounted at /pfs/dc", "/pfs is being mounted: pfs-agent: status: nothing is mounted at /pfs/dc"},
+		{"Unschedulable", "0/0 tasks in gang unschedulable: pod group is not ready, 3 minAvailable", "all processes start at once: no nodes have been found for them yet"},
 		{"PodFailurePolicy", "Pod x/y has condition DisruptionTarget matching FailJob rule at index 0", "a process has failed, and the others end"},
 	} {
 		if r := judge(j, &seen{notes: []corev1.Event{{Reason: c.reason, Message: c.message}}}); r.Reason != c.want {

@@ -22,6 +22,9 @@ func waiting(p *corev1.Pod, main *corev1.ContainerStatus, notes []corev1.Event) 
 	}
 	for _, c := range p.Status.Conditions {
 		if c.Type == corev1.PodScheduled && c.Status == corev1.ConditionFalse {
+			if strings.Contains(c.Message, notReady) {
+				return gangWaits + ": " + gangText(c.Message, true)
+			}
 			return fmt.Sprintf("no node has what its pod needs, %s: %s", requests(p), clean(c.Message))
 		}
 	}
@@ -207,6 +210,9 @@ func noteReason(notes []corev1.Event) string {
 }
 
 func noteText(n corev1.Event) string {
+	if strings.Contains(n.Message, notReady) {
+		return gangWaits + ": " + gangText(n.Message, true)
+	}
 	switch n.Reason {
 	case "FailedMount", "FailedAttachVolume":
 		return "/pfs or another volume cannot be mounted: " + clean(n.Message)
