@@ -41,7 +41,7 @@ var allowed = map[string][]string{
 	"pfs/sftpfs":  {"pfs", "pfs/digest", "pfs/internal/rules"},
 
 	// The client of HDFS.
-	"pfs/hdfsfs/internal/datanode":  {"pfs/hdfsfs/internal/hdfsproto", "pfs/hdfsfs/internal/sasl"},
+	"pfs/hdfsfs/internal/datanode":  {"pfs", "pfs/hdfsfs/internal/hdfsproto", "pfs/hdfsfs/internal/sasl"},
 	"pfs/hdfsfs/internal/hdfsproto": {},
 	"pfs/hdfsfs/internal/rpc":       {"pfs", "pfs/hdfsfs/internal/hdfsproto", "pfs/hdfsfs/internal/sasl"},
 	"pfs/hdfsfs/internal/sasl":      {},

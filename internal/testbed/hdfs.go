@@ -56,6 +56,9 @@ func HDFSSecure(t testing.TB) *HDFSCluster {
 	return c
 }
 
+// HDFSEncrypted returns a cluster that encrypts its data transfer.
+func HDFSEncrypted(t testing.TB) *HDFSCluster { return hdfs(t, "encrypted", true) }
+
 func hdfs(t testing.TB, mode string, alone bool) *HDFSCluster {
 	t.Helper()
 	dir := filepath.Join(stateDir(t), "hdfs-"+mode)

@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"github.com/paddlecloud/pfs/pfs"
+	"github.com/paddlecloud/pfs/pfs/hdfsfs/internal/rpc"
 	"github.com/paddlecloud/pfs/pfs/retry"
 )
 
@@ -76,9 +77,9 @@ type batch struct {
 // would take as long again, and the sender can retry all of them later.
 type batchFailures struct {
 	mu   sync.Mutex
-	late *noAnswer // of the NameNode
-	vain int       // files in a row
-	why  string    // the last of them failed
+	late error  // of a NameNode that did not answer
+	vain int    // files in a row
+	why  string // the last of them failed
 }
 
 // err returns why the batch gave up; nil if it did not.
@@ -98,9 +99,9 @@ func (t *batchFailures) err() error {
 func (t *batchFailures) judge(err error) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	var late *noAnswer
+	var late *rpc.NoAnswer
 	switch {
-	case errors.As(err, &late) && late.nameNode:
+	case errors.As(err, &late):
 		t.late = late
 	case is(err, pfs.Unavailable):
 		t.vain++
@@ -161,7 +162,7 @@ func (b *batch) store(ctx context.Context, data []byte, perm fs.FileMode) (at st
 	if err != nil {
 		return "", err
 	}
-	l.perm, l.small = perm, true
+	l.perm = perm
 	for range 2 {
 		err = b.stage.within(ctx, func() (err error) {
 			at, err = b.storeOnce(ctx, l, data)
@@ -177,7 +178,7 @@ func (b *batch) store(ctx context.Context, data []byte, perm fs.FileMode) (at st
 // storeOnce returns the path of the file that it began, even with an error.
 func (b *batch) storeOnce(ctx context.Context, l layout, data []byte) (string, error) {
 	first := data[:min(len(data), pfs.ChunkSize)]
-	a, err := b.beginWith(ctx, l, first, func() string { return b.stage.temporary(tempFile) })
+	a, err := b.beginWith(ctx, b.stage.temporary(tempFile), l, first)
 	if err != nil {
 		return "", err
 	}
@@ -189,7 +190,9 @@ func (b *batch) storeOnce(ctx context.Context, l layout, data []byte) (string, e
 		}
 		rest = rest[len(p):]
 	}
-	return a.path, a.finish(ctx)
+	// Each DataNode has compared the bytes with their checksums, or the one behind it has. To ask for those that are
+	// stored would cost as much as to write the file.
+	return a.path, a.close(ctx)
 }
 
 // publish gives a stored file its attributes and its name.

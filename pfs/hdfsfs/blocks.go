@@ -23,7 +23,7 @@ const (
 func (f *FS) located(ctx context.Context, at string, off, n int64) (*hdfsproto.LocatedBlocks, error) {
 	var resp hdfsproto.GetBlockLocationsResponse
 	req := &hdfsproto.GetBlockLocationsRequest{Path: &at, Offset: proto.Uint64(uint64(off)), Length: proto.Uint64(uint64(n))}
-	if err := f.pool.rpc.Call(ctx, "getBlockLocations", req, &resp, rpc.Idempotent); err != nil {
+	if err := f.client.rpc.Call(ctx, "getBlockLocations", req, &resp, rpc.Idempotent); err != nil {
 		return nil, err
 	}
 	if resp.Locations == nil {
@@ -112,7 +112,7 @@ func (h *file) Damaged(d datanode.Damage, block *hdfsproto.LocatedBlock) {
 	go func() {
 		ctx, cancel := context.WithTimeout(context.Background(), h.fs.opts.Timeout)
 		defer cancel()
-		err := h.fs.pool.rpc.Call(ctx, "reportBadBlocks", &hdfsproto.ReportBadBlocksRequest{Blocks: []*hdfsproto.LocatedBlock{block}},
+		err := h.fs.client.rpc.Call(ctx, "reportBadBlocks", &hdfsproto.ReportBadBlocksRequest{Blocks: []*hdfsproto.LocatedBlock{block}},
 			new(hdfsproto.ReportBadBlocksResponse), rpc.Idempotent)
 		if err != nil {
 			h.fs.opts.Logger.Warn("the NameNode was not told of a damaged replica", "block", fmt.Sprintf("blk_%d", int64(d.Block)), "error", err)

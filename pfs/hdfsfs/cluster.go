@@ -21,11 +21,11 @@ type cluster struct {
 	tickets   tickets
 	readers   readers
 	nodes     *datanode.Client
-	dataNodes *dataNodes
 	service   *FS // as which New was called
 	others    others
 
-	quotaless withoutQuota
+	quotaless  withoutQuota
+	encryption encryption
 
 	mu        sync.Mutex
 	defaults  *hdfsproto.ServerDefaults // once they are known

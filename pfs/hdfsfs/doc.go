@@ -1,7 +1,6 @@
 // Package hdfsfs is a pfs.FileSystem over HDFS.
 //
-// It calls NameNodes and reads blocks with a client of its own (internal/rpc, internal/datanode). It writes blocks
-// through the library github.com/colinmarc/hdfs.
+// It calls NameNodes, and reads and writes blocks, with a client of its own (internal/rpc, internal/datanode).
 //
 // # Reads
 //
@@ -10,7 +9,7 @@
 // that is slower than 95 % of the last ones is repeated on another replica; the first result wins. A block without a
 // good replica is an Integrity error that names file, offset, block and DataNodes. Units of erasure-coded
 // files that are missing are computed from the others. Reads that cannot be verified are refused: blocks
-// without checksums, encryption zones. Clusters that sign or encrypt data transfer as a whole are refused, because writes cannot be.
+// without checksums, encryption zones. All protections of data transfer are supported, and encryption with a key of the cluster.
 //
 // A File is bound to its inode, even if another file gets its name. Once HDFS has removed
 // the blocks of a replaced file, reads return Conflict.
@@ -29,26 +28,23 @@
 // digest, and renames the file. The directory shows which steps are done, so the next Commit
 // of this upload continues after an interrupted one.
 //
-// The library cannot repair the pipeline of a part. When a DataNode is lost, the bytes of
-// that part are lost too, and WriteAt returns Integrity until the part is written again from its
-// start. A part that all DataNodes have acknowledged is verified and stored while the next
-// one is written; the next call on that part waits for it.
+// A block goes to a pipeline of DataNodes. When one of them is lost, gives no answer, or answers wrongly, the pipeline goes on
+// without it, and gets another one if half of the replicas are lost. What was not acknowledged is kept and sent again, so the
+// caller notices nothing; see package datanode. Only if all DataNodes of a block are lost, the bytes of the part are, too, and
+// WriteAt returns Integrity until the part is written again from its start. A part that all DataNodes have acknowledged is
+// compared with the checksum that the cluster returns, and stored, while the next one is written; the next call on that part waits for it.
 //
-// The library keeps five packets in flight. Below it, blockFlow joins packets and acknowledges
-// them early, up to 5 MiB. It acknowledges the last packet of a block only when all DataNodes
-// have acknowledged all packets, so no bytes count as stored before they are.
+// For minutes after a DataNode died, the NameNode still chooses it. So a DataNode that failed is excluded from new
+// blocks for a minute, unless then fewer than two are left. The NameNode makes the replicas that a block lacks. Commit does not
+// check them again: the NameNode replaces a lost replica as soon as it notices the loss. Files are never
+// erasure-coded, also where the directory says so: they are replicated.
 //
-// For minutes after a DataNode died, the NameNode still chooses it. A pipeline with a dead
-// DataNode is refused as long as another choice may have none, and then built without it;
-// the NameNode makes the missing replica. A block goes to at least two DataNodes, unless the
-// file has one replica, or all other DataNodes that the NameNode chose in the last minute
-// are unreachable. Commit does not check the replicas again: the NameNode replaces a lost
-// replica as soon as it notices the loss. With block tokens, a pipeline that begins with a
-// dead DataNode is tried again instead of shortened.
+// A file that is open for writing has a lease, which is renewed three times a minute for all files of a user together. After a process
+// dies, HDFS takes its leases away in a minute.
 //
 // WriteBatch writes many small files at once, without a directory for each. To get the
-// checksum of a small file from the cluster would cost as much as to write it. Instead, the
-// checksums in the outgoing packets are compared with those of the caller's bytes: the last
+// checksum of a small file from the cluster would cost as much as to write it. It is not asked for: the
+// checksums in the packets are those of the caller's bytes, the last
 // DataNode of a pipeline acknowledges only bytes that match them, and all DataNodes keep them.
 // Before they are renamed, the files are beside the directories of uploads, as "b-TIME-ID".
 // Sweep removes those of an interrupted call after ten minutes.
@@ -67,11 +63,10 @@
 //
 // # Handles
 //
-// A handle that is open for writing appends with the library's append. From a write to the
+// A handle that is open for writing appends. From a write to the
 // next Sync or Close the file is open in HDFS, and other writers get Conflict. Sync closes
-// it in HDFS, and compares the checksums that were sent with those of the caller's bytes, as WriteBatch does, or
-// reads the bytes back; the next write opens it again. A
-// handle also syncs after each 64 MiB. When a DataNode of the pipeline is lost, so are the bytes
+// it in HDFS, and reads back the bytes that completed a chunk, of which DataNodes make a new checksum; the next write opens it again. A
+// handle also syncs after each 64 MiB. When all DataNodes of the pipeline are lost, so are the bytes
 // appended since the last Sync: the handle then returns Stale, and HDFS refuses other writers
 // of the file for a minute.
 //
@@ -88,10 +83,6 @@
 // be carried out twice are in the NameNodes' retry cache, which returns the first result: rename, delete, concat, and changes of
 // extended attributes. All others have the same effect the second time.
 //
-// The library takes no context. While it writes blocks, it has its own client (session), whose
-// connections are closed when the context is done or the call exceeds its timeout. Each user has
-// a pool of sessions.
-//
 // # What HDFS cannot do
 //
 // It creates no links or special files, writes only at the end of a file, and has no ":" in names,
@@ -102,18 +93,14 @@
 //
 //	fs, cluster, owner, users, rights   the trees of a cluster's users, their shared state, missing rights
 //	options, url, conf, kerberos     configuration, Kerberos tickets
-//	namenode                         a call of a NameNode
-//	call, session, pool              a call of the library: its deadline, its client
+//	client, namenode                 the client of a user, a call of a NameNode
 //	errors                           errors of the cluster and the network, as Kinds
 //	open, reader, blocks             a File, the readers that are kept between reads, and the blocks that are known
-//	dataconn, packet, checksum,      a connection of the library to a DataNode
-//	protobuf
+//	encryption                       the key of a cluster that encrypts data transfer
 //	staged, stagedir, layout, part   an upload, its directory, its parts
-//	attempt, pipeline, datanodes,    one attempt to write a part, the DataNodes that it avoids, and the
-//	lastblock                        last block, which the library forgets too early
-//	blockflow, writerequest          the packets of a block, acknowledged early
+//	attempt, addblock, renew         a file that is being written, its blocks, its lease
 //	commit, join, finalize           Commit: its steps, joining the parts, the attributes of the file
-//	batch, sentsums, temporary       WriteBatch, its verification, and the names of temporaries
+//	batch, temporary                 WriteBatch, and the names of temporaries
 //	sweep                            removal of abandoned uploads
 //	stat, list, mkdir, remove,       the other operations
 //	rename, attr, handle, lease,

@@ -67,18 +67,14 @@ const (
 const notReplicatedYet = "org.apache.hadoop.hdfs.server.namenode.NotReplicatedYetException"
 
 // noAnswer is the error of a call that reached its deadline.
-type noAnswer struct {
-	what     string
-	nameNode bool // it was a NameNode that had not answered
-}
+type noAnswer struct{ what string }
 
 func (e *noAnswer) Error() string { return e.what }
 
 // nameNodeSilent reports whether err means that a NameNode did not answer in time.
 func nameNodeSilent(err error) bool {
-	var late *noAnswer
-	var lateCall *rpc.NoAnswer
-	return errors.As(err, &lateCall) || errors.As(err, &late) && late.nameNode
+	var late *rpc.NoAnswer
+	return errors.As(err, &late)
 }
 
 // kindOf classifies an error of the cluster and of the network.

@@ -304,7 +304,7 @@ func killWhileWritten(t *testing.T, c *testbed.HDFSCluster, o Options) (*FS, []b
 	for end := time.Now().Add(10 * time.Second); ; time.Sleep(50 * time.Millisecond) {
 		var at strings.Builder
 		must(t, pprof.Lookup("goroutine").WriteTo(&at, 1))
-		if !strings.Contains(at.String(), "blockWriteStream") {
+		if !strings.Contains(at.String(), "datanode.(*Block)") {
 			break
 		}
 		if time.Now().After(end) {
@@ -687,7 +687,7 @@ func TestFailover(t *testing.T) {
 	data := pfstest.Pattern(1, 3*small)
 	write := func(name pfs.Path) {
 		t.Helper()
-		// The session at hand may be of the NameNode that is gone: its answer is
+		// The connection at hand may be to the NameNode that is gone: its answer is
 		// Unavailable, and callers come again.
 		again(t, func() error {
 			w, err := f.Create(t.Context(), name, pfs.CreateOptions{})

@@ -16,7 +16,7 @@ import (
 // FS is a tree of an HDFS as one user sees it. Use New, and WithOwner or Impersonate for others.
 type FS struct {
 	*cluster
-	pool *pool
+	client *client
 	acting
 	stage stageRoot
 }
@@ -46,7 +46,7 @@ func New(ctx context.Context, opts Options) (*FS, error) {
 		// nn/host is nn to HDFS.
 		user, _, _ = strings.Cut(k.Credentials.UserName(), "/")
 	}
-	c.service = c.newFS(acting{user: user}, c.newPool(user))
+	c.service = c.newFS(acting{user: user}, c.newClient(user))
 	if err := c.service.try(ctx, op); err != nil {
 		c.service.Close()
 		return nil, err
@@ -56,21 +56,22 @@ func New(ctx context.Context, opts Options) (*FS, error) {
 
 func newCluster(opts Options) *cluster {
 	dialer := &net.Dialer{Timeout: opts.Timeout / 2}
-	return &cluster{
-		opts: opts, name: "pfs-" + pfs.NewID(), nameNodes: rpc.NewServers(opts.NameNodes), dataNodes: newDataNodes(),
-		nodes: datanode.NewClient(datanode.Options{
-			Dial: func(ctx context.Context, address string) (net.Conn, error) {
-				return dialer.DialContext(ctx, "tcp", address)
-			},
-			Timeout:  opts.Timeout,
-			Hedge:    !opts.NoHedge,
-			Security: datanode.Security{Protections: opts.protections()},
-		}),
+	c := &cluster{
+		opts: opts, name: "pfs-" + pfs.NewID(), nameNodes: rpc.NewServers(opts.NameNodes),
 	}
+	c.nodes = datanode.NewClient(datanode.Options{
+		Dial: func(ctx context.Context, address string) (net.Conn, error) {
+			return dialer.DialContext(ctx, "tcp", address)
+		},
+		Timeout:  opts.Timeout,
+		Hedge:    !opts.NoHedge,
+		Security: datanode.Security{Protections: opts.protections(), EncryptionKey: c.encryptionKey},
+	})
+	return c
 }
 
-func (c *cluster) newFS(w acting, p *pool) *FS {
-	f := &FS{cluster: c, pool: p, acting: w}
+func (c *cluster) newFS(w acting, p *client) *FS {
+	f := &FS{cluster: c, client: p, acting: w}
 	f.stage.fs = f
 	return f
 }
@@ -97,7 +98,7 @@ func (f *FS) try(ctx context.Context, op string) error {
 		return fail(op, "", err)
 	}
 	if d.GetEncryptDataTransfer() {
-		return pfs.Errorf(op, "", pfs.Unsupported, "the cluster encrypts its data transfer (dfs.encrypt.data.transfer): what is read could not be verified")
+		f.encryption.on.Store(true)
 	}
 	return nil
 }
@@ -109,7 +110,7 @@ func (f *FS) Close() error {
 	c.mu.Lock()
 	c.closed = true
 	c.mu.Unlock()
-	c.service.pool.close()
+	c.service.client.close()
 	c.others.close()
 	c.readers.close()
 	c.nodes.Close()

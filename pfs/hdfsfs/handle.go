@@ -2,13 +2,12 @@ package hdfsfs
 
 import (
 	"context"
+	"hash/crc32"
 	"io/fs"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
 
-	"github.com/colinmarc/hdfs/v2"
 	"github.com/paddlecloud/pfs/pfs"
 	"github.com/paddlecloud/pfs/pfs/internal/rules"
 )
@@ -20,8 +19,7 @@ const maxUnsynced = 64 << 20
 // handle is an open file. Writes are appended, because HDFS cannot change existing bytes.
 //
 // The file is open for appending in HDFS, and other writers get Conflict, from a write to the next
-// Sync or Close. These close it in HDFS, and check the appended bytes: by the checksums that were sent (sentSums), or
-// by reading them back. The library cannot read a block that is being written.
+// Sync or Close. These close it in HDFS, and check the appended bytes.
 type handle struct {
 	rules.Handle
 	fs   *FS
@@ -33,8 +31,8 @@ type handle struct {
 
 	// The range that was appended and not yet checked.
 	from, to int64
-	sums     []uint32 // of its chunks, once it is closed in HDFS
-	sent     bool     // these were sent
+	odd      int64  // the number of bytes that completed a chunk
+	sum      uint32 // of these
 }
 
 var _ pfs.Handle = (*handle)(nil)
@@ -89,13 +87,14 @@ func (f *FS) createEmpty(ctx context.Context, op string, name pfs.Path, perm fs.
 	}
 	l, err := f.layout(ctx)
 	if err == nil {
-		err = f.call(ctx, atMostOnce, func(c *hdfs.Client) error {
-			w, err := c.CreateFile(f.at(name), l.replicas, l.block, perm.Perm())
-			if err != nil {
-				return err
-			}
-			return w.Close()
-		})
+		l.perm = perm.Perm()
+		var a *attempt
+		if a, err = f.begin(ctx, f.at(name), l); err == nil {
+			err = a.closeFile(ctx)
+		}
+		if err != nil && a != nil {
+			a.abandon()
+		}
 	}
 	return f.placeError(ctx, op, name, err)
 }
@@ -179,10 +178,8 @@ func notAtEnd(op string, name pfs.Path, off, size int64) error {
 // replicasWait is how long an append waits for the replicas of the last block.
 const replicasWait = 10 * time.Second
 
-// awaitReplicas waits until the NameNode knows all replicas of the last block, if an append would write to it. A
-// DataNode that is left out would keep a shorter replica, which would still count: the library does not give the
-// others a new generation. Then a recovery of the block could choose that replica, and synced bytes would be lost.
-// Where it waits in vain, it does not for a minute.
+// awaitReplicas waits until the NameNode knows all replicas of the last block, if an append would write to it: the
+// others would have to be made again. Where it waits in vain, it does not for a minute.
 func (h *handle) awaitReplicas(ctx context.Context) {
 	st, f := h.file.Load().st, h.fs
 	f.mu.Lock()
@@ -203,7 +200,7 @@ func (h *handle) awaitReplicas(ctx context.Context) {
 		}
 		if is(err, pfs.Unavailable, pfs.Canceled) && ctx.Err() == nil { // too few DataNodes
 			f.mu.Lock()
-			f.noLocate = time.Now().Add(remembered)
+			f.noLocate = time.Now().Add(time.Minute)
 			f.mu.Unlock()
 		}
 		if err != nil {
@@ -212,37 +209,14 @@ func (h *handle) awaitReplicas(ctx context.Context) {
 	}
 }
 
-// acquire opens the file for appending. It needs the whole pipeline.
+// acquire opens the file for appending.
 func (h *handle) acquire(ctx context.Context) error {
 	h.awaitReplicas(ctx)
-	s, err := h.fs.pool.get(ctx)
-	if err != nil {
-		return err
+	a, err := h.fs.beginAppend(context.WithoutCancel(ctx), h.path(), h.file.Load().st)
+	if is(err, pfs.NotExist) {
+		err = h.gone()
 	}
-	st := h.file.Load().st
-	w := newPipelines(h.fs.dataNodes, st.Replication)
-	w.next(0)
-	s.setPipes(w)
-	a := &attempt{fs: h.fs, s: s, path: h.path(), block: st.BlockSize, replicas: st.Replication, wanted: st.Replication}
-	s.collect()
-	err = s.do(context.WithoutCancel(ctx), a.limit(), func() (err error) {
-		if a.lib, err = s.client.Append(a.path); err != nil {
-			return err
-		}
-		info, err := s.client.Stat(a.path)
-		if err == nil {
-			a.n = info.Size()
-		}
-		return err
-	})
 	if err != nil {
-		if a.lib != nil {
-			s.abort(pfs.Errorf("hdfsfs.Handle", "", pfs.Canceled, "given up"))
-		}
-		h.fs.pool.put(s)
-		if is(err, pfs.NotExist) {
-			err = h.gone()
-		}
 		return err
 	}
 	h.now, h.from, h.to = a, a.n, a.n
@@ -251,10 +225,7 @@ func (h *handle) acquire(ctx context.Context) error {
 
 // lose gives up the bytes appended since the last Sync. h.mu is held.
 func (h *handle) lose(op string, err error) error {
-	a := h.now
-	a.s.abort(pfs.Errorf(op, h.Name, pfs.Canceled, "given up"))
-	_ = a.lib.Close() // ends the library's goroutines; nothing is sent any more
-	h.fs.pool.put(a.s)
+	h.now.abandon()
 	h.now = nil
 	h.lost = pfs.Errorf(op, h.Name, pfs.Stale, "%d bytes since the last Sync may be lost: open the file again (%v)", h.to-h.from, cause(err))
 	h.from, h.to = 0, 0
@@ -271,13 +242,13 @@ func (h *handle) flush(ctx context.Context, op string) error {
 		return h.lost
 	}
 	if a := h.now; a != nil {
-		if err := a.s.do(context.WithoutCancel(ctx), 2*a.limit(), a.closeFile); err != nil {
+		if err := a.closeFile(context.WithoutCancel(ctx)); err != nil {
 			return h.lose(op, err)
 		}
-		h.sums = a.allSums()
-		h.sent = a.s.collected(h.sums)
-		h.fs.pool.put(a.s)
-		h.now = nil
+		if all := a.sums.All(); len(all) > 0 {
+			h.sum = all[0]
+		}
+		h.odd, h.now = a.odd, nil
 		if err := h.refresh(context.WithoutCancel(ctx)); err != nil {
 			return fail(op, h.Name, err)
 		}
@@ -296,31 +267,23 @@ func (h *handle) flush(ctx context.Context, op string) error {
 		}
 		return err
 	}
-	h.from, h.sums = h.to, nil
+	h.from = h.to
 	return nil
 }
 
-// compare reads back and compares the appended bytes, or only those of the chunk that they complete if their checksums
-// were sent: each DataNode makes a new checksum of that chunk.
+// compare checks that the file has the appended bytes. It reads back those of the chunk that they complete: each DataNode makes
+// a new checksum of that chunk. The others have the checksums of the caller's bytes.
 func (h *handle) compare(ctx context.Context, op string) error {
-	file, end := h.file.Load(), h.to
+	file := h.file.Load()
 	wrong := pfs.Errorf(op, h.Name, pfs.Integrity, "the cluster has not stored the %d bytes from byte %d on as they were written: write them again", h.to-h.from, h.from)
 	if file.st.Size < h.to {
 		return wrong
 	}
-	if h.sent {
-		end = min(end, (h.from+checksumChunk-1)/checksumChunk*checksumChunk)
+	back := make([]byte, min(h.odd, h.to-h.from))
+	if err := pfs.ReadFull(ctx, file, back, h.from); err != nil {
+		return fail(op, h.Name, err)
 	}
-	stored := attempt{n: h.from}
-	buf := make([]byte, min(end-h.from, pfs.ChunkSize))
-	for stored.n < end {
-		buf = buf[:min(int64(len(buf)), end-stored.n)]
-		if err := pfs.ReadFull(ctx, file, buf, stored.n); err != nil {
-			return fail(op, h.Name, err)
-		}
-		stored.sum(buf)
-	}
-	if got := stored.allSums(); len(got) > len(h.sums) || !slices.Equal(got, h.sums[:len(got)]) {
+	if len(back) > 0 && crc32.Checksum(back, castagnoli) != h.sum {
 		return wrong
 	}
 	return nil

@@ -84,9 +84,9 @@ func TestAppendLost(t *testing.T) {
 	c := testbed.HDFS(t)
 	f := open(t, options(c, c.Scratch(t)))
 	for name, lose := range map[string]func(h *handle) pfs.Kind{
-		"pipeline": func(h *handle) pfs.Kind { h.now.s.cut(); return pfs.Stale },
+		"pipeline": func(h *handle) pfs.Kind { h.now.now.Abort(); return pfs.Stale },
 		"file":     func(*handle) pfs.Kind { must(t, f.Remove(t.Context(), "/f")); return pfs.Stale },
-		"bytes":    func(h *handle) pfs.Kind { h.now.tail++; return pfs.Integrity },
+		"bytes":    func(h *handle) pfs.Kind { h.to++; return pfs.Integrity },
 	} {
 		t.Run(name, func(t *testing.T) {
 			f.Remove(t.Context(), "/f")
@@ -113,7 +113,7 @@ func TestContinue(t *testing.T) {
 	appendAll(t, h, data[:1000])
 	must(t, h.Sync(t.Context()))
 	appendAll(t, h, data[1000:small+777])
-	h.now.s.cut()
+	h.now.now.Abort()
 	other := openFor(t, f, "/f", appending)
 	_, err := other.WriteAt(t.Context(), []byte("x"), 0)
 	pfstest.WantKind(t, err, pfs.Conflict)

@@ -35,7 +35,7 @@ func (w *staged) join(ctx context.Context, op string, c content, size int64) (st
 
 // empty creates an empty file.
 func (w *staged) empty(ctx context.Context) (string, error) {
-	a, err := w.fs.begin(ctx, path.Join(w.dir, attemptPrefix+pfs.NewID()), w.lay, newPipelines(w.fs.dataNodes, w.lay.replicas))
+	a, err := w.fs.begin(ctx, path.Join(w.dir, attemptPrefix+pfs.NewID()), w.lay)
 	if err != nil {
 		return "", err
 	}
@@ -129,7 +129,6 @@ func (f *FS) Concat(ctx context.Context, target pfs.Path, sources []pfs.Path) er
 
 // stream copies the bytes of all parts into one new file.
 func (w *staged) stream(ctx context.Context, op string, c content, size int64) (string, error) {
-	name := func() string { return path.Join(w.dir, attemptPrefix+pfs.NewID()) }
 	var a *attempt
 	buf := make([]byte, min(size, w.lay.unit, pfs.ChunkSize))
 	for off := int64(0); off < size; {
@@ -139,7 +138,7 @@ func (w *staged) stream(ctx context.Context, op string, c content, size int64) (
 		p := buf[:min(int64(len(buf)), size-off, w.lay.unit-off%w.lay.unit)]
 		err := w.readStored(ctx, c, p, off)
 		if err == nil && a == nil {
-			if a, err = w.fs.beginWith(ctx, w.lay, p, name); err == nil {
+			if a, err = w.fs.beginWith(ctx, path.Join(w.dir, attemptPrefix+pfs.NewID()), w.lay, p); err == nil {
 				a.fold()
 			}
 		} else if err == nil {

@@ -8,7 +8,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/colinmarc/hdfs/v2"
 	krb "github.com/jcmturner/gokrb5/v8/client"
 	"github.com/jcmturner/gokrb5/v8/config"
 	"github.com/jcmturner/gokrb5/v8/keytab"
@@ -85,7 +84,7 @@ func (c *cluster) affirm(ctx context.Context, op string, refused pfs.Kind) error
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	case <-timer.C:
-		return &noAnswer{what: "Kerberos issued no ticket within " + limit.String()}
+		return &noAnswer{"Kerberos issued no ticket within " + limit.String()}
 	}
 	if login.err == nil {
 		return nil
@@ -140,34 +139,4 @@ func (c *cluster) logIn(client *krb.Client) (*krb.Client, error) {
 	}
 	c.opts.Logger.Info("the keytab has a new key", "keytab", c.opts.Kerberos.Keytab, "principal", c.opts.Kerberos.Principal)
 	return fresh, nil
-}
-
-// refused adds the possible causes to the error of a NameNode that rejected the session's
-// ticket. The NameNode's answer does not name the cause.
-func (c *cluster) refused(s *session, err error) error {
-	var late *noAnswer
-	if c.opts.Kerberos == nil || !s.wasSent() || is(err, pfs.Canceled) || errors.As(err, &late) {
-		return err
-	}
-	return pfs.Errorf("hdfsfs.dial", "", pfs.Unavailable, "%w: it accepts the ticket of %s only if the clocks of the NameNode, the KDC and this machine "+
-		"are less than five minutes apart, and its key is the one that the KDC has", err, c.opts.Kerberos.Principal)
-}
-
-// noTicket returns the error of a call without a ticket to a NameNode that requires one.
-func noTicket(op string) error {
-	return pfs.Errorf(op, "", pfs.Unauthenticated, "the NameNode accepts no calls without a ticket: a cluster with Kerberos needs a principal and a keytab")
-}
-
-// authenticate adds the Kerberos options to those of an RPC client.
-func (c *cluster) authenticate(ctx context.Context, o *hdfs.ClientOptions) error {
-	if c.opts.Kerberos == nil {
-		return nil
-	}
-	if err := c.affirm(ctx, "hdfsfs.dial", pfs.Unavailable); err != nil {
-		return err
-	}
-	o.KerberosClient = c.kerberos()
-	o.KerberosServicePrincipleName = c.opts.Kerberos.Service
-	o.DataTransferProtection = c.opts.Kerberos.Protection
-	return nil
 }

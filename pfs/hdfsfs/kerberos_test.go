@@ -68,7 +68,41 @@ func TestKerberos(t *testing.T) {
 	}
 }
 
-// TestWrongKeytab logs in with a wrong key, without a keytab, and with an unsupported protection.
+// TestProtections writes, appends and reads with each protection of data transfer.
+func TestProtections(t *testing.T) {
+	c := testbed.HDFSSecure(t)
+	o := secureOptions(t, c, c.Scratch(t))
+	for _, protection := range []string{"authentication", "integrity", "privacy"} {
+		o.Kerberos.Protection = protection
+		transferAll(t, open(t, o), pfs.Path("/"+protection))
+	}
+}
+
+// TestEncrypted does the same on a cluster with a key of its own.
+func TestEncrypted(t *testing.T) {
+	testbed.Long(t)
+	c := testbed.HDFSEncrypted(t)
+	transferAll(t, open(t, options(c, c.Scratch(t))), "/f")
+	f, _ := killWhileWritten(t, c, options(c, c.Scratch(t)))
+	if key, err := f.encryptionKey(t.Context(), false); key == nil || err != nil {
+		t.Errorf("the cluster has no key: %v", err)
+	}
+}
+
+// transferAll writes a file in parts and a small one, appends, and reads.
+func transferAll(t *testing.T, f *FS, name pfs.Path) {
+	t.Helper()
+	data := pfstest.Pattern(1, 2*small+99)
+	pfstest.WriteFile(t, f, name, data)
+	h := openFor(t, f, name, appending)
+	appendAll(t, h, data[:70_000])
+	must(t, h.Sync(t.Context()))
+	pfstest.WantFile(t, f, name, append(data[:len(data):len(data)], data[:70_000]...))
+	must(t, f.WriteBatch(t.Context(), []pfs.BatchEntry{{Path: name + "-small", Data: data[:1000]}})[0])
+	pfstest.WantFile(t, f, name+"-small", data[:1000])
+}
+
+// TestWrongKeytab logs in with a wrong key, without a keytab, and with an unknown protection.
 func TestWrongKeytab(t *testing.T) {
 	c := testbed.HDFSSecure(t)
 	root := c.Scratch(t)
@@ -80,9 +114,9 @@ func TestWrongKeytab(t *testing.T) {
 	_, err = New(t.Context(), o)
 	pfstest.WantKind(t, err, pfs.Invalid)
 	o = secureOptions(t, c, root)
-	o.Kerberos.Protection = "privacy"
+	o.Kerberos.Protection = "secret"
 	_, err = New(t.Context(), o)
-	pfstest.WantKind(t, err, pfs.Unsupported)
+	pfstest.WantKind(t, err, pfs.Invalid)
 }
 
 // TestTicketEnds uses the store after its first ticket has expired. It is unavailable only

@@ -10,7 +10,6 @@ type layout struct {
 	block, unit int64
 	replicas    int
 	perm        fs.FileMode
-	small       bool // so small that requesting its checksum costs as much as writing it
 }
 
 // layout returns the layout from the options, or else from the cluster.

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/paddlecloud/pfs/pfs"
+	"github.com/paddlecloud/pfs/pfs/hdfsfs/internal/datanode"
 	"github.com/paddlecloud/pfs/pfs/hdfsfs/internal/sasl"
 )
 
@@ -54,16 +55,15 @@ type Kerberos struct {
 	// Service is the NameNodes' principal without the realm; _HOST is replaced by the name of each.
 	Service string
 
-	// Protection is dfs.data.transfer.protection. Anything but "authentication"
-	// cannot be read through this package.
+	// Protection is dfs.data.transfer.protection: "authentication", "integrity", "privacy", or "" for none.
 	Protection string
 }
 
 const (
 	defaultTimeout = 15 * time.Second
 
-	// checksumChunk is the length that the library computes checksums of.
-	checksumChunk = 512
+	// checksumChunk is the number of bytes of each checksum.
+	checksumChunk = datanode.Chunk
 )
 
 // checked returns o with its defaults, or an error about a wrong option.
@@ -91,17 +91,19 @@ func (o Options) checked() (Options, error) {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
-	if o.Kerberos != nil && o.Kerberos.Protection != "" && o.Kerberos.Protection != "authentication" {
-		return o, pfs.Errorf(op, "", pfs.Unsupported,
-			"dfs.data.transfer.protection is %q: what is read could not be verified; only \"authentication\" is supported", o.Kerberos.Protection)
+	if k := o.Kerberos; k != nil && k.Protection != "" && protections[k.Protection] == 0 {
+		return o, pfs.Errorf(op, "", pfs.Invalid, "dfs.data.transfer.protection is %q: it must be authentication, integrity or privacy", k.Protection)
 	}
 	return o, nil
 }
+
+// protections are the values of dfs.data.transfer.protection.
+var protections = map[string]sasl.QOP{"authentication": sasl.Auth, "integrity": sasl.AuthInt, "privacy": sasl.AuthConf}
 
 // protections returns how connections to DataNodes are protected.
 func (o Options) protections() []sasl.QOP {
 	if o.Kerberos == nil || o.Kerberos.Protection == "" {
 		return nil
 	}
-	return []sasl.QOP{sasl.Auth}
+	return []sasl.QOP{protections[o.Kerberos.Protection]}
 }

@@ -35,7 +35,7 @@ func (f *FS) WithOwner(owner pfs.Owner) (pfs.FileSystem, error) {
 		return c.service, nil
 	}
 	return c.others.get(acting{user: c.service.user, owner: owner.Name}, func(w acting) *FS {
-		return c.newFS(w, c.service.pool)
+		return c.newFS(w, c.service.client)
 	}), nil
 }
 
@@ -55,7 +55,7 @@ func (f *FS) Impersonate(owner pfs.Owner) (pfs.FileSystem, error) {
 			"this HDFS asks for Kerberos, and the service has no ticket of %s: its permissions cannot be kept here", owner.Name)
 	}
 	return c.others.get(acting{user: owner.Name}, func(w acting) *FS {
-		return c.newFS(w, c.newPool(w.user))
+		return c.newFS(w, c.newClient(w.user))
 	}), nil
 }
 

@@ -122,7 +122,9 @@ func TestWithOwnerWithoutRights(t *testing.T) {
 func TestOthers(t *testing.T) {
 	var o others
 	get := func(user string) *FS {
-		return o.get(acting{user: user}, func(w acting) *FS { return &FS{acting: w, pool: &pool{rpc: rpc.New(rpc.Options{})}} })
+		return o.get(acting{user: user}, func(w acting) *FS {
+			return &FS{acting: w, client: &client{rpc: rpc.New(rpc.Options{}), leases: new(leases)}}
+		})
 	}
 	first := get("first")
 	for i := range 3 * maxOthers {

@@ -127,8 +127,7 @@ func (pt *part) begin(ctx context.Context, p []byte) error {
 
 // attempt begins to write a file with p, its first bytes.
 func (pt *part) attempt(ctx context.Context, p []byte) (*attempt, error) {
-	name := func() string { return path.Join(pt.w.dir, attemptPrefix+pfs.NewID()) }
-	return pt.w.fs.beginWith(ctx, pt.w.lay, p, name)
+	return pt.w.fs.beginWith(ctx, path.Join(pt.w.dir, attemptPrefix+pfs.NewID()), pt.w.lay, p)
 }
 
 // add appends p to the attempt.

@@ -112,6 +112,9 @@ func (rs *readers) remove(i int) *reader {
 	return r
 }
 
+// idleTime is how long a reader is kept that is not used.
+const idleTime = 20 * time.Second
+
 // put keeps r for a while.
 func (rs *readers) put(r *reader) {
 	rs.mu.Lock()

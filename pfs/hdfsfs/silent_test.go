@@ -24,7 +24,7 @@ func silentNameNode(t *testing.T, timeout time.Duration) *FS {
 	}.checked()
 	must(t, err)
 	c := newCluster(o)
-	c.service = c.newFS(acting{user: "u"}, c.newPool("u"))
+	c.service = c.newFS(acting{user: "u"}, c.newClient("u"))
 	c.service.stage.made = true
 	t.Cleanup(func() { c.service.Close() })
 	return c.service
@@ -38,7 +38,7 @@ func TestSilentNameNode(t *testing.T) {
 	began := time.Now()
 	l, err := f.layout(t.Context())
 	must(t, err)
-	_, err = f.beginWith(t.Context(), l, []byte("x"), func() string { return "/new" })
+	_, err = f.beginWith(t.Context(), "/new", l, []byte("x"))
 	pfstest.WantKind(t, fail("op", "/f", err), pfs.Unavailable)
 	if took := time.Since(began); took > few*timeout {
 		t.Errorf("a file: %v, the timeout is %v", took, timeout)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/paddlecloud/pfs/internal/testbed"
 	"github.com/paddlecloud/pfs/pfs"
+	"github.com/paddlecloud/pfs/pfs/hdfsfs/internal/datanode"
 	"github.com/paddlecloud/pfs/pfs/pfstest"
 )
 
@@ -194,9 +195,9 @@ func TestBlockLocations(t *testing.T) {
 // TestAttemptCompare compares bytes with those that were written before.
 func TestAttemptCompare(t *testing.T) {
 	data := pfstest.Pattern(1, 3*checksumChunk+100)
-	var a attempt
+	a := attempt{sums: datanode.NewSums(0), n: int64(len(data))}
 	for rest := data; len(rest) > 0; rest = rest[min(77, len(rest)):] {
-		a.sum(rest[:min(77, len(rest))])
+		a.sums.Add(rest[:min(77, len(rest))])
 	}
 	other := append([]byte(nil), data...)
 	other[700] ^= 1

@@ -5,7 +5,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/colinmarc/hdfs/v2"
 	"github.com/paddlecloud/pfs/internal/testbed"
 	"github.com/paddlecloud/pfs/pfs"
 	"github.com/paddlecloud/pfs/pfs/digest"
@@ -42,7 +41,15 @@ func TestSweepTemporary(t *testing.T) {
 			if prefix == tempDir {
 				return f.keepDir(t.Context(), at, 0o700)
 			}
-			return f.call(t.Context(), idempotent, func(lib *hdfs.Client) error { return lib.CreateEmptyFile(at) })
+			l, err := f.layout(t.Context())
+			if err != nil {
+				return err
+			}
+			a, err := f.begin(t.Context(), at, l)
+			if err != nil {
+				return err
+			}
+			return a.close(t.Context())
 		}))
 	}
 	for _, f := range []*FS{ann, bob} {

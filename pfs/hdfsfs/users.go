@@ -65,7 +65,7 @@ func (o *others) close() {
 	defer o.mu.Unlock()
 	for _, p := range o.all {
 		if f := p.Value(); f != nil {
-			f.pool.close()
+			f.client.close()
 		}
 	}
 }

@@ -18,7 +18,7 @@
 #   hdfs.sh fs|admin|ec|distcp ARGS...  Hadoop's own tools: hdfs dfs, hdfs dfsadmin, hdfs ec, hadoop distcp
 #
 # HDFS_MODE: simple (default), ha (two NameNodes, switched by hand, and DataNodes that report new blocks late),
-# secure (Kerberos, block tokens, HTTPS).
+# secure (Kerberos, block tokens, HTTPS), encrypted (data transfer with a key of the cluster).
 # HDFS_DIR: the directory of the cluster; one cluster per directory.
 # TESTBED_JAVA: options of Java; "run" of testbed.sh sets options for a fast start.
 # TESTBED_IDLE: seconds after which a cluster stops if nobody holds $HDFS_DIR.use; 0 is never.
@@ -36,13 +36,13 @@ NAMENODES=nn
 JAVA=(java -XX:+UseSerialGC -Djava.net.preferIPv4Stack=true --add-opens java.base/java.lang=ALL-UNNAMED "-Dpfs.testbed=$D"
   "-Djava.io.tmpdir=$D/tmp" -XX:-UsePerfData ${TESTBED_JAVA:-})
 case $MODE in
-simple) ;;
+simple|encrypted) ;;
 ha) NAMENODES='nn1 nn2' ;;
 secure)
   HOST=localhost
   export KRB5_CONFIG=$D/krb/krb5.conf KRB5_KDC_PROFILE=$D/krb/kdc.conf KRB5CCNAME=FILE:$D/krb/ccache
   JAVA+=("-Djava.security.krb5.conf=$KRB5_CONFIG") ;;
-*) echo "HDFS_MODE=$MODE: simple, ha or secure" >&2; exit 2 ;;
+*) echo "HDFS_MODE=$MODE: simple, ha, secure or encrypted" >&2; exit 2 ;;
 esac
 . "$HERE/clock.sh"
 . "$HERE/hdfs/install.sh"

@@ -55,7 +55,7 @@ CONFIG
 
 down() {
   local mode status=0
-  for mode in simple ha secure; do
+  for mode in simple ha secure encrypted; do
     [ ! -d "$PFS_TESTBED_DIR/hdfs-$mode" ] || HDFS_MODE=$mode "$HERE/hdfs.sh" down || status=1
   done
   [ ! -d "$PFS_TESTBED_DIR/ceph" ] || "$HERE/ceph.sh" down "$PFS_TESTBED_DIR/ceph" || status=1

@@ -83,6 +83,7 @@ hdfs_site() {
     prop dfs.namenode.http-address "127.0.0.1:$(port nn-http)" ;;
   esac
   [ "$MODE" != secure ] || secure_site
+  [ "$MODE" != encrypted ] || { prop dfs.block.access.token.enable true; prop dfs.encrypt.data.transfer true; aes; }
 }
 
 # ha_site: two NameNodes over one directory of edits, switched by hand (verb failover).
@@ -102,6 +103,8 @@ ha_site() {
   done
 }
 
+aes() { prop dfs.encrypt.data.transfer.cipher.suites AES/CTR/NoPadding; }
+
 secure_site() {
   local d
   for d in namenode datanode; do
@@ -111,7 +114,8 @@ secure_site() {
   prop dfs.web.authentication.kerberos.principal HTTP/localhost@PFS.TEST
   prop dfs.web.authentication.kerberos.keytab "$D/krb/HTTP.keytab"
   prop dfs.block.access.token.enable true
-  prop dfs.data.transfer.protection authentication
+  prop dfs.data.transfer.protection authentication,integrity,privacy # the client chooses one
+  aes
   prop dfs.http.policy HTTPS_ONLY
   prop dfs.namenode.accesstime.precision 0 # reads do not set access times
   prop dfs.namenode.https-address "localhost:$(port nn-https)"

@@ -9,6 +9,7 @@ import (
 	"net"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -49,13 +50,17 @@ type Client struct {
 	closed   bool
 	idle     map[string][]*conn   // by address; the most recently used is at the end
 	suspects map[string]time.Time // when a DataNode failed, by address
+	dead     map[string]deadNode  // that failed in pipelines, by ID
+
+	writers atomic.Int32 // blocks that are being written
 }
 
 // NewClient returns a client.
 func NewClient(opts Options) *Client {
 	id := make([]byte, 8)
 	_, _ = rand.Read(id) // it never fails
-	return &Client{opts: opts, name: "pfs-" + hex.EncodeToString(id), idle: map[string][]*conn{}, suspects: map[string]time.Time{}}
+	return &Client{opts: opts, name: "pfs-" + hex.EncodeToString(id), idle: map[string][]*conn{}, suspects: map[string]time.Time{},
+		dead: map[string]deadNode{}}
 }
 
 // Close closes the idle connections. Those in use are closed when their Streams end.
@@ -90,11 +95,17 @@ func (c *Client) connect(ctx context.Context, r Replica) (cn *conn, used bool, e
 	if cn := c.take(r.Address); cn != nil {
 		return cn, true, nil
 	}
-	cn, err = c.dial(ctx, r, false)
+	cn, err = c.connectNew(ctx, r)
+	return cn, false, err
+}
+
+// connectNew returns a new connection.
+func (c *Client) connectNew(ctx context.Context, r Replica) (*conn, error) {
+	cn, err := c.dial(ctx, r, false)
 	if errors.Is(err, errUnknownKey) {
 		cn, err = c.dial(ctx, r, true)
 	}
-	return cn, false, err
+	return cn, err
 }
 
 func (c *Client) dial(ctx context.Context, r Replica, freshKey bool) (*conn, error) {

@@ -1,4 +1,4 @@
-// Package datanode reads blocks from DataNodes with the data transfer protocol, version 28.
+// Package datanode reads and writes blocks on DataNodes with the data transfer protocol, version 28.
 //
 // A Stream reads a range of one replica. It returns only bytes whose checksums it has verified. A Reader reads a file from the
 // replicas of its blocks: when one fails, it continues with the next at the same byte, and when one is slow, it asks
@@ -12,6 +12,29 @@
 //	receiving            a malformed packet, lost       failed
 //	complete             the empty last packet          the connection is idle, for the next Stream
 //
+// A Block is a block that is being written. Its bytes go to a pipeline: the DataNodes pass each packet on in a row, and its
+// acknowledgement comes back with the status of each. The last DataNode compares the bytes with their checksums, which are
+// those of the caller's bytes. Packets are kept until they are acknowledged, at most 4 MiB of a block, and less if many are written.
+//
+//	State of a Block     event                                          next state
+//	building             all DataNodes are connected                    streaming
+//	building, new        one is not, or gives no answer                 failed: the caller asks for another block
+//	building, appended   one is not, or gives no answer                 repairing without it
+//	streaming            a packet is acknowledged                       streaming
+//	streaming            all are acknowledged, and Close was called     closing: the empty last packet is sent
+//	streaming, closing   an error status, a wrong acknowledgement,      repairing without that DataNode
+//	                     a lost connection, a DataNode that does not
+//	                     answer while packets are not acknowledged
+//	streaming, closing   the only DataNode says that it restarts        repairing with it, for 30 s
+//	closing              the last packet is acknowledged                done
+//	repairing            a pipeline of those that are left, and a       streaming from the first packet that is not
+//	                     new one if half of the replicas are lost,      acknowledged; done if it was closing
+//	                     with a new generation of the block
+//	repairing            none is left, or the NameNode refuses          failed
+//
+// A DataNode that is added first gets what is acknowledged from another one. The new generation, which the NameNode gives and is told
+// of, makes the replicas of the DataNodes that were left out invalid. 20 s without a packet are followed by a heartbeat.
+//
 // # Files
 //
 //	client    connections, and which DataNodes failed lately
@@ -23,4 +46,8 @@
 //	hedge     when another replica is asked
 //	striped   an erasure-coded file
 //	blocksum  the checksum of a block, by a DataNode
+//	block     a block that is being written: its packets
+//	pipeline  the pipeline of a block: request, packets, acknowledgements
+//	repair    another pipeline for a block
+//	sums      checksums of what is written
 package datanode

@@ -24,8 +24,8 @@ type Security struct {
 	// with a SASL exchange that proves the knowledge of a block token.
 	Protections []sasl.QOP
 
-	// EncryptionKey returns the key of a cluster that encrypts all data transfer (dfs.encrypt.data.transfer). If it is not
-	// nil, Protections do not count. fresh asks for a new key.
+	// EncryptionKey returns the key of a cluster that encrypts all data transfer (dfs.encrypt.data.transfer), and nil for
+	// others. With a key, Protections do not count. fresh asks for a new key.
 	EncryptionKey func(ctx context.Context, fresh bool) (*hdfsproto.DataEncryptionKey, error)
 }
 
@@ -43,11 +43,14 @@ func (c *Client) secure(ctx context.Context, cn *conn, token *hdfsproto.Token, f
 	s := c.opts.Security
 	user, password := base64.StdEncoding.EncodeToString(token.GetIdentifier()), base64.StdEncoding.EncodeToString(token.GetPassword())
 	protections := s.Protections
+	var key *hdfsproto.DataEncryptionKey
 	if s.EncryptionKey != nil {
-		key, err := s.EncryptionKey(ctx, fresh)
-		if err != nil {
+		var err error
+		if key, err = s.EncryptionKey(ctx, fresh); err != nil {
 			return err
 		}
+	}
+	if key != nil {
 		user = strconv.Itoa(int(int32(key.GetKeyId()))) + " " + key.GetPoolId() + " " + base64.StdEncoding.EncodeToString(key.GetNonce())
 		password = base64.StdEncoding.EncodeToString(key.GetKey())
 		protections = []sasl.QOP{sasl.AuthConf}

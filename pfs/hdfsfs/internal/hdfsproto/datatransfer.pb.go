@@ -83,6 +83,78 @@ func (ChecksumType) EnumDescriptor() ([]byte, []int) {
 	return file_hdfsproto_datatransfer_proto_rawDescGZIP(), []int{0}
 }
 
+// Stage is that of a pipeline that is built.
+type Stage int32
+
+const (
+	Stage_PIPELINE_SETUP_APPEND             Stage = 0
+	Stage_PIPELINE_SETUP_APPEND_RECOVERY    Stage = 1
+	Stage_DATA_STREAMING                    Stage = 2
+	Stage_PIPELINE_SETUP_STREAMING_RECOVERY Stage = 3
+	Stage_PIPELINE_CLOSE                    Stage = 4
+	Stage_PIPELINE_CLOSE_RECOVERY           Stage = 5
+	Stage_PIPELINE_SETUP_CREATE             Stage = 6
+)
+
+// Enum value maps for Stage.
+var (
+	Stage_name = map[int32]string{
+		0: "PIPELINE_SETUP_APPEND",
+		1: "PIPELINE_SETUP_APPEND_RECOVERY",
+		2: "DATA_STREAMING",
+		3: "PIPELINE_SETUP_STREAMING_RECOVERY",
+		4: "PIPELINE_CLOSE",
+		5: "PIPELINE_CLOSE_RECOVERY",
+		6: "PIPELINE_SETUP_CREATE",
+	}
+	Stage_value = map[string]int32{
+		"PIPELINE_SETUP_APPEND":             0,
+		"PIPELINE_SETUP_APPEND_RECOVERY":    1,
+		"DATA_STREAMING":                    2,
+		"PIPELINE_SETUP_STREAMING_RECOVERY": 3,
+		"PIPELINE_CLOSE":                    4,
+		"PIPELINE_CLOSE_RECOVERY":           5,
+		"PIPELINE_SETUP_CREATE":             6,
+	}
+)
+
+func (x Stage) Enum() *Stage {
+	p := new(Stage)
+	*p = x
+	return p
+}
+
+func (x Stage) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (Stage) Descriptor() protoreflect.EnumDescriptor {
+	return file_hdfsproto_datatransfer_proto_enumTypes[1].Descriptor()
+}
+
+func (Stage) Type() protoreflect.EnumType {
+	return &file_hdfsproto_datatransfer_proto_enumTypes[1]
+}
+
+func (x Stage) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Do not use.
+func (x *Stage) UnmarshalJSON(b []byte) error {
+	num, err := protoimpl.X.UnmarshalJSONEnum(x.Descriptor(), b)
+	if err != nil {
+		return err
+	}
+	*x = Stage(num)
+	return nil
+}
+
+// Deprecated: Use Stage.Descriptor instead.
+func (Stage) EnumDescriptor() ([]byte, []int) {
+	return file_hdfsproto_datatransfer_proto_rawDescGZIP(), []int{1}
+}
+
 type Status int32
 
 const (
@@ -149,11 +221,11 @@ func (x Status) String() string {
 }
 
 func (Status) Descriptor() protoreflect.EnumDescriptor {
-	return file_hdfsproto_datatransfer_proto_enumTypes[1].Descriptor()
+	return file_hdfsproto_datatransfer_proto_enumTypes[2].Descriptor()
 }
 
 func (Status) Type() protoreflect.EnumType {
-	return &file_hdfsproto_datatransfer_proto_enumTypes[1]
+	return &file_hdfsproto_datatransfer_proto_enumTypes[2]
 }
 
 func (x Status) Number() protoreflect.EnumNumber {
@@ -172,7 +244,7 @@ func (x *Status) UnmarshalJSON(b []byte) error {
 
 // Deprecated: Use Status.Descriptor instead.
 func (Status) EnumDescriptor() ([]byte, []int) {
-	return file_hdfsproto_datatransfer_proto_rawDescGZIP(), []int{1}
+	return file_hdfsproto_datatransfer_proto_rawDescGZIP(), []int{2}
 }
 
 type Handshake_Status int32
@@ -208,11 +280,11 @@ func (x Handshake_Status) String() string {
 }
 
 func (Handshake_Status) Descriptor() protoreflect.EnumDescriptor {
-	return file_hdfsproto_datatransfer_proto_enumTypes[2].Descriptor()
+	return file_hdfsproto_datatransfer_proto_enumTypes[3].Descriptor()
 }
 
 func (Handshake_Status) Type() protoreflect.EnumType {
-	return &file_hdfsproto_datatransfer_proto_enumTypes[2]
+	return &file_hdfsproto_datatransfer_proto_enumTypes[3]
 }
 
 func (x Handshake_Status) Number() protoreflect.EnumNumber {
@@ -231,7 +303,7 @@ func (x *Handshake_Status) UnmarshalJSON(b []byte) error {
 
 // Deprecated: Use Handshake_Status.Descriptor instead.
 func (Handshake_Status) EnumDescriptor() ([]byte, []int) {
-	return file_hdfsproto_datatransfer_proto_rawDescGZIP(), []int{13, 0}
+	return file_hdfsproto_datatransfer_proto_rawDescGZIP(), []int{16, 0}
 }
 
 type BaseHeader struct {
@@ -518,28 +590,39 @@ func (x *Checksum) GetBytesPerChecksum() uint32 {
 	return 0
 }
 
-type ReadChecksumInfo struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Checksum      *Checksum              `protobuf:"bytes,1,req,name=checksum" json:"checksum,omitempty"`
-	ChunkOffset   *uint64                `protobuf:"varint,2,req,name=chunk_offset,json=chunkOffset" json:"chunk_offset,omitempty"` // in the block, of the first byte that is sent
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+type OpWriteBlock struct {
+	state              protoimpl.MessageState `protogen:"open.v1"`
+	Header             *OperationHeader       `protobuf:"bytes,1,req,name=header" json:"header,omitempty"`
+	Targets            []*DatanodeInfo        `protobuf:"bytes,2,rep,name=targets" json:"targets,omitempty"` // after the first
+	Stage              *Stage                 `protobuf:"varint,4,req,name=stage,enum=paddlecloud.hdfs.Stage" json:"stage,omitempty"`
+	PipelineSize       *uint32                `protobuf:"varint,5,req,name=pipeline_size,json=pipelineSize" json:"pipeline_size,omitempty"`
+	MinReceived        *uint64                `protobuf:"varint,6,req,name=min_received,json=minReceived" json:"min_received,omitempty"`
+	MaxReceived        *uint64                `protobuf:"varint,7,req,name=max_received,json=maxReceived" json:"max_received,omitempty"`
+	GenerationStamp    *uint64                `protobuf:"varint,8,req,name=generation_stamp,json=generationStamp" json:"generation_stamp,omitempty"` // the new one
+	Checksum           *Checksum              `protobuf:"bytes,9,req,name=checksum" json:"checksum,omitempty"`
+	Caching            *CachingStrategy       `protobuf:"bytes,10,opt,name=caching" json:"caching,omitempty"`
+	StorageType        *StorageType           `protobuf:"varint,11,opt,name=storage_type,json=storageType,enum=paddlecloud.hdfs.StorageType" json:"storage_type,omitempty"`
+	TargetStorageTypes []StorageType          `protobuf:"varint,12,rep,name=target_storage_types,json=targetStorageTypes,enum=paddlecloud.hdfs.StorageType" json:"target_storage_types,omitempty"`
+	StorageId          *string                `protobuf:"bytes,16,opt,name=storage_id,json=storageId" json:"storage_id,omitempty"`
+	TargetStorageIds   []string               `protobuf:"bytes,17,rep,name=target_storage_ids,json=targetStorageIds" json:"target_storage_ids,omitempty"`
+	unknownFields      protoimpl.UnknownFields
+	sizeCache          protoimpl.SizeCache
 }
 
-func (x *ReadChecksumInfo) Reset() {
-	*x = ReadChecksumInfo{}
+func (x *OpWriteBlock) Reset() {
+	*x = OpWriteBlock{}
 	mi := &file_hdfsproto_datatransfer_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
 
-func (x *ReadChecksumInfo) String() string {
+func (x *OpWriteBlock) String() string {
 	return protoimpl.X.MessageStringOf(x)
 }
 
-func (*ReadChecksumInfo) ProtoMessage() {}
+func (*OpWriteBlock) ProtoMessage() {}
 
-func (x *ReadChecksumInfo) ProtoReflect() protoreflect.Message {
+func (x *OpWriteBlock) ProtoReflect() protoreflect.Message {
 	mi := &file_hdfsproto_datatransfer_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -551,23 +634,168 @@ func (x *ReadChecksumInfo) ProtoReflect() protoreflect.Message {
 	return mi.MessageOf(x)
 }
 
-// Deprecated: Use ReadChecksumInfo.ProtoReflect.Descriptor instead.
-func (*ReadChecksumInfo) Descriptor() ([]byte, []int) {
+// Deprecated: Use OpWriteBlock.ProtoReflect.Descriptor instead.
+func (*OpWriteBlock) Descriptor() ([]byte, []int) {
 	return file_hdfsproto_datatransfer_proto_rawDescGZIP(), []int{5}
 }
 
-func (x *ReadChecksumInfo) GetChecksum() *Checksum {
+func (x *OpWriteBlock) GetHeader() *OperationHeader {
+	if x != nil {
+		return x.Header
+	}
+	return nil
+}
+
+func (x *OpWriteBlock) GetTargets() []*DatanodeInfo {
+	if x != nil {
+		return x.Targets
+	}
+	return nil
+}
+
+func (x *OpWriteBlock) GetStage() Stage {
+	if x != nil && x.Stage != nil {
+		return *x.Stage
+	}
+	return Stage_PIPELINE_SETUP_APPEND
+}
+
+func (x *OpWriteBlock) GetPipelineSize() uint32 {
+	if x != nil && x.PipelineSize != nil {
+		return *x.PipelineSize
+	}
+	return 0
+}
+
+func (x *OpWriteBlock) GetMinReceived() uint64 {
+	if x != nil && x.MinReceived != nil {
+		return *x.MinReceived
+	}
+	return 0
+}
+
+func (x *OpWriteBlock) GetMaxReceived() uint64 {
+	if x != nil && x.MaxReceived != nil {
+		return *x.MaxReceived
+	}
+	return 0
+}
+
+func (x *OpWriteBlock) GetGenerationStamp() uint64 {
+	if x != nil && x.GenerationStamp != nil {
+		return *x.GenerationStamp
+	}
+	return 0
+}
+
+func (x *OpWriteBlock) GetChecksum() *Checksum {
 	if x != nil {
 		return x.Checksum
 	}
 	return nil
 }
 
-func (x *ReadChecksumInfo) GetChunkOffset() uint64 {
-	if x != nil && x.ChunkOffset != nil {
-		return *x.ChunkOffset
+func (x *OpWriteBlock) GetCaching() *CachingStrategy {
+	if x != nil {
+		return x.Caching
 	}
-	return 0
+	return nil
+}
+
+func (x *OpWriteBlock) GetStorageType() StorageType {
+	if x != nil && x.StorageType != nil {
+		return *x.StorageType
+	}
+	return StorageType_DISK
+}
+
+func (x *OpWriteBlock) GetTargetStorageTypes() []StorageType {
+	if x != nil {
+		return x.TargetStorageTypes
+	}
+	return nil
+}
+
+func (x *OpWriteBlock) GetStorageId() string {
+	if x != nil && x.StorageId != nil {
+		return *x.StorageId
+	}
+	return ""
+}
+
+func (x *OpWriteBlock) GetTargetStorageIds() []string {
+	if x != nil {
+		return x.TargetStorageIds
+	}
+	return nil
+}
+
+type OpTransferBlock struct {
+	state              protoimpl.MessageState `protogen:"open.v1"`
+	Header             *OperationHeader       `protobuf:"bytes,1,req,name=header" json:"header,omitempty"`
+	Targets            []*DatanodeInfo        `protobuf:"bytes,2,rep,name=targets" json:"targets,omitempty"`
+	TargetStorageTypes []StorageType          `protobuf:"varint,3,rep,name=target_storage_types,json=targetStorageTypes,enum=paddlecloud.hdfs.StorageType" json:"target_storage_types,omitempty"`
+	TargetStorageIds   []string               `protobuf:"bytes,4,rep,name=target_storage_ids,json=targetStorageIds" json:"target_storage_ids,omitempty"`
+	unknownFields      protoimpl.UnknownFields
+	sizeCache          protoimpl.SizeCache
+}
+
+func (x *OpTransferBlock) Reset() {
+	*x = OpTransferBlock{}
+	mi := &file_hdfsproto_datatransfer_proto_msgTypes[6]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *OpTransferBlock) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*OpTransferBlock) ProtoMessage() {}
+
+func (x *OpTransferBlock) ProtoReflect() protoreflect.Message {
+	mi := &file_hdfsproto_datatransfer_proto_msgTypes[6]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use OpTransferBlock.ProtoReflect.Descriptor instead.
+func (*OpTransferBlock) Descriptor() ([]byte, []int) {
+	return file_hdfsproto_datatransfer_proto_rawDescGZIP(), []int{6}
+}
+
+func (x *OpTransferBlock) GetHeader() *OperationHeader {
+	if x != nil {
+		return x.Header
+	}
+	return nil
+}
+
+func (x *OpTransferBlock) GetTargets() []*DatanodeInfo {
+	if x != nil {
+		return x.Targets
+	}
+	return nil
+}
+
+func (x *OpTransferBlock) GetTargetStorageTypes() []StorageType {
+	if x != nil {
+		return x.TargetStorageTypes
+	}
+	return nil
+}
+
+func (x *OpTransferBlock) GetTargetStorageIds() []string {
+	if x != nil {
+		return x.TargetStorageIds
+	}
+	return nil
 }
 
 type OpBlockChecksum struct {
@@ -579,7 +807,7 @@ type OpBlockChecksum struct {
 
 func (x *OpBlockChecksum) Reset() {
 	*x = OpBlockChecksum{}
-	mi := &file_hdfsproto_datatransfer_proto_msgTypes[6]
+	mi := &file_hdfsproto_datatransfer_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -591,7 +819,7 @@ func (x *OpBlockChecksum) String() string {
 func (*OpBlockChecksum) ProtoMessage() {}
 
 func (x *OpBlockChecksum) ProtoReflect() protoreflect.Message {
-	mi := &file_hdfsproto_datatransfer_proto_msgTypes[6]
+	mi := &file_hdfsproto_datatransfer_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -604,7 +832,7 @@ func (x *OpBlockChecksum) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use OpBlockChecksum.ProtoReflect.Descriptor instead.
 func (*OpBlockChecksum) Descriptor() ([]byte, []int) {
-	return file_hdfsproto_datatransfer_proto_rawDescGZIP(), []int{6}
+	return file_hdfsproto_datatransfer_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *OpBlockChecksum) GetHeader() *BaseHeader {
@@ -626,7 +854,7 @@ type BlockChecksum struct {
 
 func (x *BlockChecksum) Reset() {
 	*x = BlockChecksum{}
-	mi := &file_hdfsproto_datatransfer_proto_msgTypes[7]
+	mi := &file_hdfsproto_datatransfer_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -638,7 +866,7 @@ func (x *BlockChecksum) String() string {
 func (*BlockChecksum) ProtoMessage() {}
 
 func (x *BlockChecksum) ProtoReflect() protoreflect.Message {
-	mi := &file_hdfsproto_datatransfer_proto_msgTypes[7]
+	mi := &file_hdfsproto_datatransfer_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -651,7 +879,7 @@ func (x *BlockChecksum) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BlockChecksum.ProtoReflect.Descriptor instead.
 func (*BlockChecksum) Descriptor() ([]byte, []int) {
-	return file_hdfsproto_datatransfer_proto_rawDescGZIP(), []int{7}
+	return file_hdfsproto_datatransfer_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *BlockChecksum) GetBytesPerChecksum() uint32 {
@@ -682,6 +910,111 @@ func (x *BlockChecksum) GetType() ChecksumType {
 	return ChecksumType_CHECKSUM_NULL
 }
 
+// PipelineAck acknowledges a packet. It has the status of each DataNode in turn.
+type PipelineAck struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Sequence      *int64                 `protobuf:"zigzag64,1,req,name=sequence" json:"sequence,omitempty"`
+	Replies       []Status               `protobuf:"varint,2,rep,name=replies,enum=paddlecloud.hdfs.Status" json:"replies,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *PipelineAck) Reset() {
+	*x = PipelineAck{}
+	mi := &file_hdfsproto_datatransfer_proto_msgTypes[9]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *PipelineAck) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*PipelineAck) ProtoMessage() {}
+
+func (x *PipelineAck) ProtoReflect() protoreflect.Message {
+	mi := &file_hdfsproto_datatransfer_proto_msgTypes[9]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use PipelineAck.ProtoReflect.Descriptor instead.
+func (*PipelineAck) Descriptor() ([]byte, []int) {
+	return file_hdfsproto_datatransfer_proto_rawDescGZIP(), []int{9}
+}
+
+func (x *PipelineAck) GetSequence() int64 {
+	if x != nil && x.Sequence != nil {
+		return *x.Sequence
+	}
+	return 0
+}
+
+func (x *PipelineAck) GetReplies() []Status {
+	if x != nil {
+		return x.Replies
+	}
+	return nil
+}
+
+type ReadChecksumInfo struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Checksum      *Checksum              `protobuf:"bytes,1,req,name=checksum" json:"checksum,omitempty"`
+	ChunkOffset   *uint64                `protobuf:"varint,2,req,name=chunk_offset,json=chunkOffset" json:"chunk_offset,omitempty"` // in the block, of the first byte that is sent
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ReadChecksumInfo) Reset() {
+	*x = ReadChecksumInfo{}
+	mi := &file_hdfsproto_datatransfer_proto_msgTypes[10]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ReadChecksumInfo) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ReadChecksumInfo) ProtoMessage() {}
+
+func (x *ReadChecksumInfo) ProtoReflect() protoreflect.Message {
+	mi := &file_hdfsproto_datatransfer_proto_msgTypes[10]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ReadChecksumInfo.ProtoReflect.Descriptor instead.
+func (*ReadChecksumInfo) Descriptor() ([]byte, []int) {
+	return file_hdfsproto_datatransfer_proto_rawDescGZIP(), []int{10}
+}
+
+func (x *ReadChecksumInfo) GetChecksum() *Checksum {
+	if x != nil {
+		return x.Checksum
+	}
+	return nil
+}
+
+func (x *ReadChecksumInfo) GetChunkOffset() uint64 {
+	if x != nil && x.ChunkOffset != nil {
+		return *x.ChunkOffset
+	}
+	return 0
+}
+
 type BlockOpResponse struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Status        *Status                `protobuf:"varint,1,req,name=status,enum=paddlecloud.hdfs.Status" json:"status,omitempty"`
@@ -695,7 +1028,7 @@ type BlockOpResponse struct {
 
 func (x *BlockOpResponse) Reset() {
 	*x = BlockOpResponse{}
-	mi := &file_hdfsproto_datatransfer_proto_msgTypes[8]
+	mi := &file_hdfsproto_datatransfer_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -707,7 +1040,7 @@ func (x *BlockOpResponse) String() string {
 func (*BlockOpResponse) ProtoMessage() {}
 
 func (x *BlockOpResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_hdfsproto_datatransfer_proto_msgTypes[8]
+	mi := &file_hdfsproto_datatransfer_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -720,7 +1053,7 @@ func (x *BlockOpResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BlockOpResponse.ProtoReflect.Descriptor instead.
 func (*BlockOpResponse) Descriptor() ([]byte, []int) {
-	return file_hdfsproto_datatransfer_proto_rawDescGZIP(), []int{8}
+	return file_hdfsproto_datatransfer_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *BlockOpResponse) GetStatus() Status {
@@ -771,7 +1104,7 @@ type PacketHeader struct {
 
 func (x *PacketHeader) Reset() {
 	*x = PacketHeader{}
-	mi := &file_hdfsproto_datatransfer_proto_msgTypes[9]
+	mi := &file_hdfsproto_datatransfer_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -783,7 +1116,7 @@ func (x *PacketHeader) String() string {
 func (*PacketHeader) ProtoMessage() {}
 
 func (x *PacketHeader) ProtoReflect() protoreflect.Message {
-	mi := &file_hdfsproto_datatransfer_proto_msgTypes[9]
+	mi := &file_hdfsproto_datatransfer_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -796,7 +1129,7 @@ func (x *PacketHeader) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PacketHeader.ProtoReflect.Descriptor instead.
 func (*PacketHeader) Descriptor() ([]byte, []int) {
-	return file_hdfsproto_datatransfer_proto_rawDescGZIP(), []int{9}
+	return file_hdfsproto_datatransfer_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *PacketHeader) GetOffset() int64 {
@@ -843,7 +1176,7 @@ type ReadStatus struct {
 
 func (x *ReadStatus) Reset() {
 	*x = ReadStatus{}
-	mi := &file_hdfsproto_datatransfer_proto_msgTypes[10]
+	mi := &file_hdfsproto_datatransfer_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -855,7 +1188,7 @@ func (x *ReadStatus) String() string {
 func (*ReadStatus) ProtoMessage() {}
 
 func (x *ReadStatus) ProtoReflect() protoreflect.Message {
-	mi := &file_hdfsproto_datatransfer_proto_msgTypes[10]
+	mi := &file_hdfsproto_datatransfer_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -868,7 +1201,7 @@ func (x *ReadStatus) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReadStatus.ProtoReflect.Descriptor instead.
 func (*ReadStatus) Descriptor() ([]byte, []int) {
-	return file_hdfsproto_datatransfer_proto_rawDescGZIP(), []int{10}
+	return file_hdfsproto_datatransfer_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *ReadStatus) GetStatus() Status {
@@ -891,7 +1224,7 @@ type CipherOption struct {
 
 func (x *CipherOption) Reset() {
 	*x = CipherOption{}
-	mi := &file_hdfsproto_datatransfer_proto_msgTypes[11]
+	mi := &file_hdfsproto_datatransfer_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -903,7 +1236,7 @@ func (x *CipherOption) String() string {
 func (*CipherOption) ProtoMessage() {}
 
 func (x *CipherOption) ProtoReflect() protoreflect.Message {
-	mi := &file_hdfsproto_datatransfer_proto_msgTypes[11]
+	mi := &file_hdfsproto_datatransfer_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -916,7 +1249,7 @@ func (x *CipherOption) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CipherOption.ProtoReflect.Descriptor instead.
 func (*CipherOption) Descriptor() ([]byte, []int) {
-	return file_hdfsproto_datatransfer_proto_rawDescGZIP(), []int{11}
+	return file_hdfsproto_datatransfer_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *CipherOption) GetSuite() int32 {
@@ -964,7 +1297,7 @@ type HandshakeSecret struct {
 
 func (x *HandshakeSecret) Reset() {
 	*x = HandshakeSecret{}
-	mi := &file_hdfsproto_datatransfer_proto_msgTypes[12]
+	mi := &file_hdfsproto_datatransfer_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -976,7 +1309,7 @@ func (x *HandshakeSecret) String() string {
 func (*HandshakeSecret) ProtoMessage() {}
 
 func (x *HandshakeSecret) ProtoReflect() protoreflect.Message {
-	mi := &file_hdfsproto_datatransfer_proto_msgTypes[12]
+	mi := &file_hdfsproto_datatransfer_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -989,7 +1322,7 @@ func (x *HandshakeSecret) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HandshakeSecret.ProtoReflect.Descriptor instead.
 func (*HandshakeSecret) Descriptor() ([]byte, []int) {
-	return file_hdfsproto_datatransfer_proto_rawDescGZIP(), []int{12}
+	return file_hdfsproto_datatransfer_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *HandshakeSecret) GetSecret() []byte {
@@ -1020,7 +1353,7 @@ type Handshake struct {
 
 func (x *Handshake) Reset() {
 	*x = Handshake{}
-	mi := &file_hdfsproto_datatransfer_proto_msgTypes[13]
+	mi := &file_hdfsproto_datatransfer_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1032,7 +1365,7 @@ func (x *Handshake) String() string {
 func (*Handshake) ProtoMessage() {}
 
 func (x *Handshake) ProtoReflect() protoreflect.Message {
-	mi := &file_hdfsproto_datatransfer_proto_msgTypes[13]
+	mi := &file_hdfsproto_datatransfer_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1045,7 +1378,7 @@ func (x *Handshake) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Handshake.ProtoReflect.Descriptor instead.
 func (*Handshake) Descriptor() ([]byte, []int) {
-	return file_hdfsproto_datatransfer_proto_rawDescGZIP(), []int{13}
+	return file_hdfsproto_datatransfer_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *Handshake) GetStatus() Handshake_Status {
@@ -1109,17 +1442,41 @@ const file_hdfsproto_datatransfer_proto_rawDesc = "" +
 	"\acaching\x18\x05 \x01(\v2!.paddlecloud.hdfs.CachingStrategyR\acaching\"l\n" +
 	"\bChecksum\x122\n" +
 	"\x04type\x18\x01 \x02(\x0e2\x1e.paddlecloud.hdfs.ChecksumTypeR\x04type\x12,\n" +
-	"\x12bytes_per_checksum\x18\x02 \x02(\rR\x10bytesPerChecksum\"m\n" +
-	"\x10ReadChecksumInfo\x126\n" +
-	"\bchecksum\x18\x01 \x02(\v2\x1a.paddlecloud.hdfs.ChecksumR\bchecksum\x12!\n" +
-	"\fchunk_offset\x18\x02 \x02(\x04R\vchunkOffset\"G\n" +
+	"\x12bytes_per_checksum\x18\x02 \x02(\rR\x10bytesPerChecksum\"\x9d\x05\n" +
+	"\fOpWriteBlock\x129\n" +
+	"\x06header\x18\x01 \x02(\v2!.paddlecloud.hdfs.OperationHeaderR\x06header\x128\n" +
+	"\atargets\x18\x02 \x03(\v2\x1e.paddlecloud.hdfs.DatanodeInfoR\atargets\x12-\n" +
+	"\x05stage\x18\x04 \x02(\x0e2\x17.paddlecloud.hdfs.StageR\x05stage\x12#\n" +
+	"\rpipeline_size\x18\x05 \x02(\rR\fpipelineSize\x12!\n" +
+	"\fmin_received\x18\x06 \x02(\x04R\vminReceived\x12!\n" +
+	"\fmax_received\x18\a \x02(\x04R\vmaxReceived\x12)\n" +
+	"\x10generation_stamp\x18\b \x02(\x04R\x0fgenerationStamp\x126\n" +
+	"\bchecksum\x18\t \x02(\v2\x1a.paddlecloud.hdfs.ChecksumR\bchecksum\x12;\n" +
+	"\acaching\x18\n" +
+	" \x01(\v2!.paddlecloud.hdfs.CachingStrategyR\acaching\x12@\n" +
+	"\fstorage_type\x18\v \x01(\x0e2\x1d.paddlecloud.hdfs.StorageTypeR\vstorageType\x12O\n" +
+	"\x14target_storage_types\x18\f \x03(\x0e2\x1d.paddlecloud.hdfs.StorageTypeR\x12targetStorageTypes\x12\x1d\n" +
+	"\n" +
+	"storage_id\x18\x10 \x01(\tR\tstorageId\x12,\n" +
+	"\x12target_storage_ids\x18\x11 \x03(\tR\x10targetStorageIds\"\x85\x02\n" +
+	"\x0fOpTransferBlock\x129\n" +
+	"\x06header\x18\x01 \x02(\v2!.paddlecloud.hdfs.OperationHeaderR\x06header\x128\n" +
+	"\atargets\x18\x02 \x03(\v2\x1e.paddlecloud.hdfs.DatanodeInfoR\atargets\x12O\n" +
+	"\x14target_storage_types\x18\x03 \x03(\x0e2\x1d.paddlecloud.hdfs.StorageTypeR\x12targetStorageTypes\x12,\n" +
+	"\x12target_storage_ids\x18\x04 \x03(\tR\x10targetStorageIds\"G\n" +
 	"\x0fOpBlockChecksum\x124\n" +
 	"\x06header\x18\x01 \x02(\v2\x1c.paddlecloud.hdfs.BaseHeaderR\x06header\"\xa1\x01\n" +
 	"\rBlockChecksum\x12,\n" +
 	"\x12bytes_per_checksum\x18\x01 \x02(\rR\x10bytesPerChecksum\x12\x1c\n" +
 	"\tchecksums\x18\x02 \x02(\x04R\tchecksums\x12\x10\n" +
 	"\x03sum\x18\x03 \x02(\fR\x03sum\x122\n" +
-	"\x04type\x18\x04 \x01(\x0e2\x1e.paddlecloud.hdfs.ChecksumTypeR\x04type\"\x94\x02\n" +
+	"\x04type\x18\x04 \x01(\x0e2\x1e.paddlecloud.hdfs.ChecksumTypeR\x04type\"]\n" +
+	"\vPipelineAck\x12\x1a\n" +
+	"\bsequence\x18\x01 \x02(\x12R\bsequence\x122\n" +
+	"\areplies\x18\x02 \x03(\x0e2\x18.paddlecloud.hdfs.StatusR\areplies\"m\n" +
+	"\x10ReadChecksumInfo\x126\n" +
+	"\bchecksum\x18\x01 \x02(\v2\x1a.paddlecloud.hdfs.ChecksumR\bchecksum\x12!\n" +
+	"\fchunk_offset\x18\x02 \x02(\x04R\vchunkOffset\"\x94\x02\n" +
 	"\x0fBlockOpResponse\x120\n" +
 	"\x06status\x18\x01 \x02(\x0e2\x18.paddlecloud.hdfs.StatusR\x06status\x12$\n" +
 	"\x0efirst_bad_link\x18\x02 \x01(\tR\ffirstBadLink\x12F\n" +
@@ -1157,7 +1514,15 @@ const file_hdfsproto_datatransfer_proto_rawDesc = "" +
 	"\fChecksumType\x12\x11\n" +
 	"\rCHECKSUM_NULL\x10\x00\x12\x12\n" +
 	"\x0eCHECKSUM_CRC32\x10\x01\x12\x13\n" +
-	"\x0fCHECKSUM_CRC32C\x10\x02*\x8c\x02\n" +
+	"\x0fCHECKSUM_CRC32C\x10\x02*\xcd\x01\n" +
+	"\x05Stage\x12\x19\n" +
+	"\x15PIPELINE_SETUP_APPEND\x10\x00\x12\"\n" +
+	"\x1ePIPELINE_SETUP_APPEND_RECOVERY\x10\x01\x12\x12\n" +
+	"\x0eDATA_STREAMING\x10\x02\x12%\n" +
+	"!PIPELINE_SETUP_STREAMING_RECOVERY\x10\x03\x12\x12\n" +
+	"\x0ePIPELINE_CLOSE\x10\x04\x12\x1b\n" +
+	"\x17PIPELINE_CLOSE_RECOVERY\x10\x05\x12\x19\n" +
+	"\x15PIPELINE_SETUP_CREATE\x10\x06*\x8c\x02\n" +
 	"\x06Status\x12\v\n" +
 	"\aSUCCESS\x10\x00\x12\t\n" +
 	"\x05ERROR\x10\x01\x12\x12\n" +
@@ -1187,51 +1552,68 @@ func file_hdfsproto_datatransfer_proto_rawDescGZIP() []byte {
 	return file_hdfsproto_datatransfer_proto_rawDescData
 }
 
-var file_hdfsproto_datatransfer_proto_enumTypes = make([]protoimpl.EnumInfo, 3)
-var file_hdfsproto_datatransfer_proto_msgTypes = make([]protoimpl.MessageInfo, 14)
+var file_hdfsproto_datatransfer_proto_enumTypes = make([]protoimpl.EnumInfo, 4)
+var file_hdfsproto_datatransfer_proto_msgTypes = make([]protoimpl.MessageInfo, 17)
 var file_hdfsproto_datatransfer_proto_goTypes = []any{
 	(ChecksumType)(0),        // 0: paddlecloud.hdfs.ChecksumType
-	(Status)(0),              // 1: paddlecloud.hdfs.Status
-	(Handshake_Status)(0),    // 2: paddlecloud.hdfs.Handshake.Status
-	(*BaseHeader)(nil),       // 3: paddlecloud.hdfs.BaseHeader
-	(*OperationHeader)(nil),  // 4: paddlecloud.hdfs.OperationHeader
-	(*CachingStrategy)(nil),  // 5: paddlecloud.hdfs.CachingStrategy
-	(*OpReadBlock)(nil),      // 6: paddlecloud.hdfs.OpReadBlock
-	(*Checksum)(nil),         // 7: paddlecloud.hdfs.Checksum
-	(*ReadChecksumInfo)(nil), // 8: paddlecloud.hdfs.ReadChecksumInfo
-	(*OpBlockChecksum)(nil),  // 9: paddlecloud.hdfs.OpBlockChecksum
-	(*BlockChecksum)(nil),    // 10: paddlecloud.hdfs.BlockChecksum
-	(*BlockOpResponse)(nil),  // 11: paddlecloud.hdfs.BlockOpResponse
-	(*PacketHeader)(nil),     // 12: paddlecloud.hdfs.PacketHeader
-	(*ReadStatus)(nil),       // 13: paddlecloud.hdfs.ReadStatus
-	(*CipherOption)(nil),     // 14: paddlecloud.hdfs.CipherOption
-	(*HandshakeSecret)(nil),  // 15: paddlecloud.hdfs.HandshakeSecret
-	(*Handshake)(nil),        // 16: paddlecloud.hdfs.Handshake
-	(*ExtendedBlock)(nil),    // 17: paddlecloud.hdfs.ExtendedBlock
-	(*Token)(nil),            // 18: paddlecloud.hdfs.Token
+	(Stage)(0),               // 1: paddlecloud.hdfs.Stage
+	(Status)(0),              // 2: paddlecloud.hdfs.Status
+	(Handshake_Status)(0),    // 3: paddlecloud.hdfs.Handshake.Status
+	(*BaseHeader)(nil),       // 4: paddlecloud.hdfs.BaseHeader
+	(*OperationHeader)(nil),  // 5: paddlecloud.hdfs.OperationHeader
+	(*CachingStrategy)(nil),  // 6: paddlecloud.hdfs.CachingStrategy
+	(*OpReadBlock)(nil),      // 7: paddlecloud.hdfs.OpReadBlock
+	(*Checksum)(nil),         // 8: paddlecloud.hdfs.Checksum
+	(*OpWriteBlock)(nil),     // 9: paddlecloud.hdfs.OpWriteBlock
+	(*OpTransferBlock)(nil),  // 10: paddlecloud.hdfs.OpTransferBlock
+	(*OpBlockChecksum)(nil),  // 11: paddlecloud.hdfs.OpBlockChecksum
+	(*BlockChecksum)(nil),    // 12: paddlecloud.hdfs.BlockChecksum
+	(*PipelineAck)(nil),      // 13: paddlecloud.hdfs.PipelineAck
+	(*ReadChecksumInfo)(nil), // 14: paddlecloud.hdfs.ReadChecksumInfo
+	(*BlockOpResponse)(nil),  // 15: paddlecloud.hdfs.BlockOpResponse
+	(*PacketHeader)(nil),     // 16: paddlecloud.hdfs.PacketHeader
+	(*ReadStatus)(nil),       // 17: paddlecloud.hdfs.ReadStatus
+	(*CipherOption)(nil),     // 18: paddlecloud.hdfs.CipherOption
+	(*HandshakeSecret)(nil),  // 19: paddlecloud.hdfs.HandshakeSecret
+	(*Handshake)(nil),        // 20: paddlecloud.hdfs.Handshake
+	(*ExtendedBlock)(nil),    // 21: paddlecloud.hdfs.ExtendedBlock
+	(*Token)(nil),            // 22: paddlecloud.hdfs.Token
+	(*DatanodeInfo)(nil),     // 23: paddlecloud.hdfs.DatanodeInfo
+	(StorageType)(0),         // 24: paddlecloud.hdfs.StorageType
 }
 var file_hdfsproto_datatransfer_proto_depIdxs = []int32{
-	17, // 0: paddlecloud.hdfs.BaseHeader.block:type_name -> paddlecloud.hdfs.ExtendedBlock
-	18, // 1: paddlecloud.hdfs.BaseHeader.token:type_name -> paddlecloud.hdfs.Token
-	3,  // 2: paddlecloud.hdfs.OperationHeader.base:type_name -> paddlecloud.hdfs.BaseHeader
-	4,  // 3: paddlecloud.hdfs.OpReadBlock.header:type_name -> paddlecloud.hdfs.OperationHeader
-	5,  // 4: paddlecloud.hdfs.OpReadBlock.caching:type_name -> paddlecloud.hdfs.CachingStrategy
+	21, // 0: paddlecloud.hdfs.BaseHeader.block:type_name -> paddlecloud.hdfs.ExtendedBlock
+	22, // 1: paddlecloud.hdfs.BaseHeader.token:type_name -> paddlecloud.hdfs.Token
+	4,  // 2: paddlecloud.hdfs.OperationHeader.base:type_name -> paddlecloud.hdfs.BaseHeader
+	5,  // 3: paddlecloud.hdfs.OpReadBlock.header:type_name -> paddlecloud.hdfs.OperationHeader
+	6,  // 4: paddlecloud.hdfs.OpReadBlock.caching:type_name -> paddlecloud.hdfs.CachingStrategy
 	0,  // 5: paddlecloud.hdfs.Checksum.type:type_name -> paddlecloud.hdfs.ChecksumType
-	7,  // 6: paddlecloud.hdfs.ReadChecksumInfo.checksum:type_name -> paddlecloud.hdfs.Checksum
-	3,  // 7: paddlecloud.hdfs.OpBlockChecksum.header:type_name -> paddlecloud.hdfs.BaseHeader
-	0,  // 8: paddlecloud.hdfs.BlockChecksum.type:type_name -> paddlecloud.hdfs.ChecksumType
-	1,  // 9: paddlecloud.hdfs.BlockOpResponse.status:type_name -> paddlecloud.hdfs.Status
-	10, // 10: paddlecloud.hdfs.BlockOpResponse.block_checksum:type_name -> paddlecloud.hdfs.BlockChecksum
-	8,  // 11: paddlecloud.hdfs.BlockOpResponse.read_checksum:type_name -> paddlecloud.hdfs.ReadChecksumInfo
-	1,  // 12: paddlecloud.hdfs.ReadStatus.status:type_name -> paddlecloud.hdfs.Status
-	2,  // 13: paddlecloud.hdfs.Handshake.status:type_name -> paddlecloud.hdfs.Handshake.Status
-	14, // 14: paddlecloud.hdfs.Handshake.ciphers:type_name -> paddlecloud.hdfs.CipherOption
-	15, // 15: paddlecloud.hdfs.Handshake.secret:type_name -> paddlecloud.hdfs.HandshakeSecret
-	16, // [16:16] is the sub-list for method output_type
-	16, // [16:16] is the sub-list for method input_type
-	16, // [16:16] is the sub-list for extension type_name
-	16, // [16:16] is the sub-list for extension extendee
-	0,  // [0:16] is the sub-list for field type_name
+	5,  // 6: paddlecloud.hdfs.OpWriteBlock.header:type_name -> paddlecloud.hdfs.OperationHeader
+	23, // 7: paddlecloud.hdfs.OpWriteBlock.targets:type_name -> paddlecloud.hdfs.DatanodeInfo
+	1,  // 8: paddlecloud.hdfs.OpWriteBlock.stage:type_name -> paddlecloud.hdfs.Stage
+	8,  // 9: paddlecloud.hdfs.OpWriteBlock.checksum:type_name -> paddlecloud.hdfs.Checksum
+	6,  // 10: paddlecloud.hdfs.OpWriteBlock.caching:type_name -> paddlecloud.hdfs.CachingStrategy
+	24, // 11: paddlecloud.hdfs.OpWriteBlock.storage_type:type_name -> paddlecloud.hdfs.StorageType
+	24, // 12: paddlecloud.hdfs.OpWriteBlock.target_storage_types:type_name -> paddlecloud.hdfs.StorageType
+	5,  // 13: paddlecloud.hdfs.OpTransferBlock.header:type_name -> paddlecloud.hdfs.OperationHeader
+	23, // 14: paddlecloud.hdfs.OpTransferBlock.targets:type_name -> paddlecloud.hdfs.DatanodeInfo
+	24, // 15: paddlecloud.hdfs.OpTransferBlock.target_storage_types:type_name -> paddlecloud.hdfs.StorageType
+	4,  // 16: paddlecloud.hdfs.OpBlockChecksum.header:type_name -> paddlecloud.hdfs.BaseHeader
+	0,  // 17: paddlecloud.hdfs.BlockChecksum.type:type_name -> paddlecloud.hdfs.ChecksumType
+	2,  // 18: paddlecloud.hdfs.PipelineAck.replies:type_name -> paddlecloud.hdfs.Status
+	8,  // 19: paddlecloud.hdfs.ReadChecksumInfo.checksum:type_name -> paddlecloud.hdfs.Checksum
+	2,  // 20: paddlecloud.hdfs.BlockOpResponse.status:type_name -> paddlecloud.hdfs.Status
+	12, // 21: paddlecloud.hdfs.BlockOpResponse.block_checksum:type_name -> paddlecloud.hdfs.BlockChecksum
+	14, // 22: paddlecloud.hdfs.BlockOpResponse.read_checksum:type_name -> paddlecloud.hdfs.ReadChecksumInfo
+	2,  // 23: paddlecloud.hdfs.ReadStatus.status:type_name -> paddlecloud.hdfs.Status
+	3,  // 24: paddlecloud.hdfs.Handshake.status:type_name -> paddlecloud.hdfs.Handshake.Status
+	18, // 25: paddlecloud.hdfs.Handshake.ciphers:type_name -> paddlecloud.hdfs.CipherOption
+	19, // 26: paddlecloud.hdfs.Handshake.secret:type_name -> paddlecloud.hdfs.HandshakeSecret
+	27, // [27:27] is the sub-list for method output_type
+	27, // [27:27] is the sub-list for method input_type
+	27, // [27:27] is the sub-list for extension type_name
+	27, // [27:27] is the sub-list for extension extendee
+	0,  // [0:27] is the sub-list for field type_name
 }
 
 func init() { file_hdfsproto_datatransfer_proto_init() }
@@ -1246,8 +1628,8 @@ func file_hdfsproto_datatransfer_proto_init() {
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_hdfsproto_datatransfer_proto_rawDesc), len(file_hdfsproto_datatransfer_proto_rawDesc)),
-			NumEnums:      3,
-			NumMessages:   14,
+			NumEnums:      4,
+			NumMessages:   17,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

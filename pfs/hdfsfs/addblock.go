@@ -1,0 +1,142 @@
+package hdfsfs
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/paddlecloud/pfs/pfs"
+	"github.com/paddlecloud/pfs/pfs/hdfsfs/internal/datanode"
+	"github.com/paddlecloud/pfs/pfs/hdfsfs/internal/hdfsproto"
+	"github.com/paddlecloud/pfs/pfs/hdfsfs/internal/rpc"
+	"google.golang.org/protobuf/proto"
+)
+
+// blockPauses are those before the NameNode is asked again for a block when it finds no DataNodes for it.
+var blockPauses = []time.Duration{0, 50 * time.Millisecond, 100 * time.Millisecond, 300 * time.Millisecond, 500 * time.Millisecond,
+	time.Second, time.Second, 2 * time.Second, 2 * time.Second, 3 * time.Second}
+
+// nextBlock begins the next block of the file. For minutes after a DataNode died, the NameNode still chooses it. So it is told
+// which DataNodes failed here in the last minute, unless it then finds fewer than two: they may be back.
+func (a *attempt) nextBlock() error {
+	ctx := context.Background()
+	var failed []*hdfsproto.DatanodeInfo // for this block
+	var node *datanode.PipelineError     // the last failure
+	dead := a.fs.nodes.Dead()
+	for i := 0; ; {
+		located, err := a.addBlock(ctx, slices.Concat(failed, dead))
+		if len(dead) > 0 && (is(err, pfs.Unavailable) && !nameNodeSilent(err) || err == nil && len(located.GetLocations()) < min(2, a.replicas)) {
+			dead = nil
+			if err == nil {
+				err = a.abandonBlock(ctx, located)
+			}
+			if err == nil || is(err, pfs.Unavailable) {
+				continue
+			}
+		}
+		if err == nil {
+			if a.now, err = a.fs.nodes.Create(a, located, a.options(), a.sums); err == nil {
+				return nil
+			}
+			if !errors.As(err, &node) {
+				return err
+			}
+			failed = append(failed, node.Bad...)
+			if err := a.abandonBlock(ctx, located); err != nil {
+				return err
+			}
+			if len(node.Bad) > 0 {
+				continue
+			}
+		}
+		if full := a.full(ctx, err); full != nil {
+			return full
+		}
+		if i == len(blockPauses) || !is(err, pfs.Unavailable) || nameNodeSilent(err) {
+			if node != nil && is(err, pfs.Unavailable) {
+				return node // it says more
+			}
+			return err
+		}
+		if err := wait(ctx, blockPauses[i]); err != nil {
+			return err
+		}
+		i++
+		failed = nil
+	}
+}
+
+// addBlock asks the NameNode for a block. It refuses as long as no DataNode has told it about the one before the last. A call
+// that is repeated, on another NameNode too, names the same block.
+func (a *attempt) addBlock(ctx context.Context, excluded []*hdfsproto.DatanodeInfo) (*hdfsproto.LocatedBlock, error) {
+	end := time.Now().Add(a.limit())
+	for pause := firstPause; ; pause = min(2*pause, time.Second) {
+		var resp hdfsproto.AddBlockResponse
+		err := a.fs.ask(ctx, "addBlock", &hdfsproto.AddBlockRequest{
+			Path: &a.path, Holder: &a.holder, Previous: a.last, Excluded: excluded, Inode: &a.inode,
+		}, &resp, rpc.Idempotent)
+		if err == nil {
+			a.fs.noteBlockPool(resp.GetBlock().GetBlock().GetPoolId())
+			return resp.GetBlock(), nil
+		}
+		if exception(err) != notReplicatedYet || time.Now().After(end) {
+			return nil, err
+		}
+		if err := wait(ctx, pause); err != nil {
+			return nil, err
+		}
+	}
+}
+
+func (a *attempt) abandonBlock(ctx context.Context, b *hdfsproto.LocatedBlock) error {
+	return a.fs.ask(ctx, "abandonBlock", &hdfsproto.AbandonBlockRequest{Block: b.GetBlock(), Path: &a.path, Holder: &a.holder, Inode: &a.inode},
+		new(hdfsproto.AbandonBlockResponse), rpc.Idempotent)
+}
+
+// full makes the error of a cluster that found no place for a block because there is
+// none. Otherwise it returns nil: DataNodes may be gone or busy.
+func (a *attempt) full(ctx context.Context, err error) error {
+	var remote remoteError
+	if !errors.As(err, &remote) || remote.Method() != "addBlock" {
+		return nil
+	}
+	all, failed := a.fs.clusterSpace(ctx)
+	if failed != nil || all.GetCapacity() == 0 || all.GetRemaining() >= uint64(a.block) {
+		return nil
+	}
+	return pfs.Errorf("hdfsfs.attempt", "", pfs.NoSpace, "the DataNodes have %d bytes left, and a block has %d", all.GetRemaining(), a.block)
+}
+
+// attempt is the NameNode of its blocks.
+var _ datanode.NameNode = (*attempt)(nil)
+
+// Renew implements datanode.NameNode.
+func (a *attempt) Renew(ctx context.Context, block *hdfsproto.ExtendedBlock) (*hdfsproto.LocatedBlock, error) {
+	var resp hdfsproto.UpdateBlockForPipelineResponse
+	err := a.fs.ask(ctx, mendPipeline, &hdfsproto.UpdateBlockForPipelineRequest{Block: block, Holder: &a.holder}, &resp, rpc.Idempotent)
+	return resp.GetBlock(), err
+}
+
+// Replace implements datanode.NameNode.
+func (a *attempt) Replace(ctx context.Context, block, fresh *hdfsproto.ExtendedBlock, nodes []*hdfsproto.DatanodeInfo, storages []string) error {
+	req := &hdfsproto.UpdatePipelineRequest{Holder: &a.holder, Old: block, New: fresh, StorageIds: storages}
+	for _, n := range nodes {
+		req.Nodes = append(req.Nodes, n.GetId())
+	}
+	return a.fs.ask(ctx, "updatePipeline", req, new(hdfsproto.UpdatePipelineResponse), rpc.Cached)
+}
+
+// Another implements datanode.NameNode.
+func (a *attempt) Another(ctx context.Context, block *hdfsproto.ExtendedBlock, nodes []*hdfsproto.DatanodeInfo, storages []string, excluded []*hdfsproto.DatanodeInfo) (*hdfsproto.LocatedBlock, error) {
+	var resp hdfsproto.GetAdditionalDatanodeResponse
+	err := a.fs.ask(ctx, "getAdditionalDatanode", &hdfsproto.GetAdditionalDatanodeRequest{
+		Path: &a.path, Block: block, Existing: nodes, Excluded: excluded, Wanted: proto.Uint32(1), Holder: &a.holder, ExistingStorageIds: storages, Inode: &a.inode,
+	}, &resp, rpc.Idempotent)
+	return resp.GetBlock(), err
+}
+
+// Address implements datanode.NameNode.
+func (a *attempt) Address(node *hdfsproto.DatanodeID) string {
+	return datanode.Address(node, a.fs.opts.DatanodeHostname)
+}

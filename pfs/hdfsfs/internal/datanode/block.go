@@ -1,0 +1,331 @@
+package datanode
+
+import (
+	"context"
+	"encoding/binary"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/paddlecloud/pfs/pfs"
+	"github.com/paddlecloud/pfs/pfs/hdfsfs/internal/hdfsproto"
+	"google.golang.org/protobuf/proto"
+)
+
+// NameNode makes the calls about a block that is being written.
+type NameNode interface {
+	// Renew returns the block with the next generation and a new token.
+	Renew(ctx context.Context, block *hdfsproto.ExtendedBlock) (*hdfsproto.LocatedBlock, error)
+
+	// Replace says that fresh, written by these DataNodes, is what the block is now.
+	Replace(ctx context.Context, block, fresh *hdfsproto.ExtendedBlock, nodes []*hdfsproto.DatanodeInfo, storages []string) error
+
+	// Another returns the block with one more DataNode, which is none of the excluded ones.
+	Another(ctx context.Context, block *hdfsproto.ExtendedBlock, nodes []*hdfsproto.DatanodeInfo, storages []string, excluded []*hdfsproto.DatanodeInfo) (*hdfsproto.LocatedBlock, error)
+
+	// Address returns the address of a DataNode.
+	Address(node *hdfsproto.DatanodeID) string
+}
+
+const (
+	// packetBytes is the number of bytes of a packet. It is large because a DataNode has the same work for each.
+	packetBytes = 256 << 10
+	// maxWindow bounds the bytes of a block that are on their way, and all of them those of all blocks of a Client. They
+	// are kept, so that another pipeline can get them.
+	maxWindow = 4 << 20
+	allWindow = 96 << 20
+	minWindow = 2 * packetBytes
+	// heartbeat is the pause after which an idle pipeline gets a sign of life. DataNodes give it up after a minute.
+	heartbeat = 20 * time.Second
+)
+
+// outPacket is a packet that is not acknowledged yet.
+type outPacket struct {
+	sequence int64
+	offset   int64 // in the block
+	head     []byte
+	data     []byte
+	last     bool
+}
+
+var packets = sync.Pool{New: func() any { return new([packetBytes]byte) }}
+
+// BlockOptions are those of the file of a block.
+type BlockOptions struct {
+	Size     int64 // of its blocks
+	Replicas int   // that it is to have
+}
+
+// Block is a block that is being written. One goroutine at a time uses it. Bytes that all DataNodes of the pipeline
+// have not acknowledged are kept, and sent again through a pipeline that is repaired.
+type Block struct {
+	client   *Client
+	nameNode NameNode
+	opts     BlockOptions
+	sums     *Sums
+	summed   int // of sums.Whole that are in packets
+	appended bool
+
+	life context.Context
+	end  context.CancelFunc
+	done chan struct{} // closed when run has ended
+	wake chan struct{} // has room for one: the sender has something to do
+
+	// Of run, and of Create and Append before it.
+	line     *pipeline
+	failed   []*hdfsproto.DatanodeInfo // of this block
+	repairs  int                       // one after the other
+	repaired int64                     // what was acknowledged at the first of them
+
+	filling  *outPacket
+	length   int64 // of the block, with filling
+	sequence int64
+
+	mu     sync.Mutex
+	moved  *sync.Cond
+	queue  []*outPacket // in their order
+	sent   int          // of queue, through the present pipeline
+	busy   int64        // the sequence of the packet that is sent last
+	window int          // bytes in queue
+	acked  int64        // the end of what is acknowledged
+	ended  bool
+	err    error // once it has ended
+}
+
+// Create begins to write the new block that the NameNode has named. An error of the DataNodes is a *PipelineError.
+func (c *Client) Create(n NameNode, located *hdfsproto.LocatedBlock, o BlockOptions, sums *Sums) (*Block, error) {
+	b := c.newBlock(n, located, o, sums)
+	cn, failure := b.build(hdfsproto.Stage_PIPELINE_SETUP_CREATE, 0)
+	if failure != nil {
+		b.end()
+		return nil, failure
+	}
+	b.start(cn)
+	return b, nil
+}
+
+// Append begins to write at the end of a block.
+func (c *Client) Append(n NameNode, located *hdfsproto.LocatedBlock, o BlockOptions, sums *Sums) (*Block, error) {
+	b := c.newBlock(n, located, o, sums)
+	b.appended = true
+	b.length = int64(located.GetBlock().GetNumBytes())
+	b.acked = b.length
+	cn, err := b.repair(nil)
+	if err != nil {
+		b.end()
+		return nil, err
+	}
+	b.start(cn)
+	return b, nil
+}
+
+func (c *Client) newBlock(n NameNode, located *hdfsproto.LocatedBlock, o BlockOptions, sums *Sums) *Block {
+	b := &Block{client: c, nameNode: n, opts: o, sums: sums, summed: len(sums.Whole), line: newPipeline(located),
+		done: make(chan struct{}), wake: make(chan struct{}, 1)}
+	b.moved = sync.NewCond(&b.mu)
+	b.life, b.end = context.WithCancel(context.Background())
+	return b
+}
+
+func (b *Block) start(cn *conn) {
+	b.client.writers.Add(1)
+	go func() {
+		err := pfs.Guard("datanode.Block", "", func() error { return b.run(cn) })
+		b.client.writers.Add(-1)
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		b.ended, b.err = true, err
+		for _, p := range b.queue {
+			b.recycle(p)
+		}
+		b.queue = nil
+		b.moved.Broadcast()
+		close(b.done)
+	}()
+}
+
+// run writes through one pipeline after the other, until all DataNodes of one have the block.
+func (b *Block) run(cn *conn) error {
+	for cn != nil {
+		failure := b.stream(cn)
+		if failure == nil {
+			return nil
+		}
+		var err error
+		if cn, err = b.repair(failure); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Write appends p. It waits while too many bytes are on their way.
+func (b *Block) Write(p []byte) error {
+	for len(p) > 0 {
+		if b.filling == nil {
+			b.filling = &outPacket{sequence: b.sequence, offset: b.length, data: packets.Get().(*[packetBytes]byte)[:0]}
+			b.sequence++
+		}
+		room := packetBytes - len(b.filling.data)
+		if odd := b.filling.offset % Chunk; odd > 0 {
+			room = Chunk - int(odd) - len(b.filling.data) // DataNodes take such bytes only in a packet of their own
+		}
+		n := min(len(p), room)
+		b.sums.Add(p[:n])
+		b.filling.data = append(b.filling.data, p[:n]...)
+		b.length += int64(n)
+		p = p[n:]
+		if n == room {
+			if err := b.cut(); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// Length returns the length of the block, with what is on its way.
+func (b *Block) Length() int64 { return b.length }
+
+// cut hands the packet that is filled to the sender.
+func (b *Block) cut() error {
+	p := b.filling
+	if p == nil {
+		return nil
+	}
+	b.filling = nil
+	all := b.sums.All()
+	if err := p.encode(all[b.summed:]); err != nil {
+		return err
+	}
+	b.summed = len(all)
+	return b.enqueue(p)
+}
+
+func (b *Block) enqueue(p *outPacket) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for !b.ended && b.window > 0 && b.window+len(p.data) > b.client.window() {
+		b.moved.Wait()
+	}
+	if b.ended {
+		b.recycle(p)
+		return b.failure()
+	}
+	b.queue = append(b.queue, p)
+	b.window += len(p.data)
+	b.stir()
+	return nil
+}
+
+// failure returns why the block has ended.
+func (b *Block) failure() error {
+	if b.err == nil {
+		return errMalformed // there is nothing after the last packet
+	}
+	return b.err
+}
+
+// window is the number of bytes that each block may have on its way.
+func (c *Client) window() int {
+	return max(minWindow, min(maxWindow, allWindow/max(1, int(c.writers.Load()))))
+}
+
+// stir makes the sender look at the queue.
+func (b *Block) stir() {
+	select {
+	case b.wake <- struct{}{}:
+	default:
+	}
+}
+
+// Close ends the block, and returns what it is when all DataNodes of the pipeline have it.
+func (b *Block) Close() (*hdfsproto.ExtendedBlock, error) {
+	defer b.end()
+	err := b.cut()
+	if err == nil {
+		last := &outPacket{sequence: b.sequence, offset: b.length, last: true}
+		if err = last.encode(nil); err == nil {
+			err = b.enqueue(last)
+		}
+	}
+	if err != nil {
+		b.Abort()
+		return nil, err
+	}
+	<-b.done
+	if b.err != nil {
+		return nil, b.err
+	}
+	return b.line.sized(b.length), nil
+}
+
+// Abort ends the block as it is.
+func (b *Block) Abort() {
+	b.end()
+	<-b.done
+	if b.filling != nil {
+		b.recycle(b.filling)
+		b.filling = nil
+	}
+}
+
+// encode makes the part of the packet before the data.
+func (p *outPacket) encode(sums []uint32) error {
+	header, err := proto.Marshal(&hdfsproto.PacketHeader{
+		Offset: &p.offset, Sequence: &p.sequence, Last: &p.last, Length: proto.Int32(int32(len(p.data))),
+	})
+	if err != nil {
+		return err
+	}
+	p.head = make([]byte, 0, lengths+len(header)+len(sums)*sumSize)
+	p.head = binary.BigEndian.AppendUint32(p.head, uint32(4+len(sums)*sumSize+len(p.data)))
+	p.head = binary.BigEndian.AppendUint16(p.head, uint16(len(header)))
+	p.head = append(p.head, header...)
+	for _, s := range sums {
+		p.head = binary.BigEndian.AppendUint32(p.head, s)
+	}
+	return nil
+}
+
+// recycle keeps the buffer of a packet for others, unless it may still be read.
+func (b *Block) recycle(p *outPacket) {
+	if cap(p.data) == packetBytes && p.sequence != b.busy {
+		packets.Put((*[packetBytes]byte)(p.data[:packetBytes]))
+	}
+}
+
+// take returns the next packet to send, or nil if there is none now. The last packet waits until the others are
+// acknowledged: then a pipeline that fails needs only to be closed again.
+func (b *Block) take() *outPacket {
+	if b.sent == len(b.queue) || b.queue[b.sent].last && b.sent > 0 {
+		return nil
+	}
+	p := b.queue[b.sent]
+	b.sent++
+	b.busy = p.sequence
+	return p
+}
+
+// acknowledge removes a packet from the queue, and reports whether it was the last one.
+func (b *Block) acknowledge(sequence int64) (last bool, err error) {
+	if b.sent == 0 || b.queue[0].sequence != sequence {
+		return false, errMalformed // it was not sent, or it is not its turn
+	}
+	p := b.queue[0]
+	b.queue = slices.Delete(b.queue, 0, 1)
+	b.sent--
+	b.window -= len(p.data)
+	b.acked = p.offset + int64(len(p.data))
+	b.recycle(p)
+	b.moved.Broadcast()
+	b.stir()
+	return p.last, nil
+}
+
+// closing reports whether only the end of the block is left to be acknowledged.
+func (b *Block) closing() bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return len(b.queue) == 1 && b.queue[0].last && b.sent > 0
+}

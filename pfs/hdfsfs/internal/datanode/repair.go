@@ -1,0 +1,215 @@
+package datanode
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/paddlecloud/pfs/pfs/hdfsfs/internal/hdfsproto"
+)
+
+const (
+	// maxRepairs is the number of pipelines of a block that may fail one after the other without progress.
+	maxRepairs = 8
+	// restartTime is how long the only DataNode of a pipeline may take to restart.
+	restartTime = 30 * time.Second
+	// transferSpeed is the least speed at which DataNodes copy a block, in bytes per second.
+	transferSpeed = 4 << 20
+)
+
+// LostError is the error of a block of which no DataNode is left.
+type LostError struct{ Last error }
+
+func (e *LostError) Error() string {
+	return fmt.Sprintf("all DataNodes of the block have failed, the last one with: %v", e.Last)
+}
+
+func (e *LostError) Unwrap() error { return e.Last }
+
+// repair builds a pipeline of the DataNodes that are left, with another one where too few are left. The block gets a new
+// generation, by which the NameNode knows the replicas that miss something. It returns nil if the pipeline was to be
+// closed, and is.
+func (b *Block) repair(failure *PipelineError) (*conn, error) {
+	closing := b.closing()
+	stage := hdfsproto.Stage_PIPELINE_SETUP_STREAMING_RECOVERY
+	switch {
+	case closing:
+		stage = hdfsproto.Stage_PIPELINE_CLOSE_RECOVERY
+	case failure == nil:
+		stage = hdfsproto.Stage_PIPELINE_SETUP_APPEND
+	}
+	b.noteProgress()
+	var patience time.Time
+	for {
+		if err := b.life.Err(); err != nil {
+			return nil, err
+		}
+		if failure != nil {
+			if b.repairs++; b.repairs > maxRepairs {
+				return nil, failure
+			}
+			if err := b.leaveOut(failure, &patience); err != nil {
+				return nil, err
+			}
+		}
+		if !closing && b.lacks() {
+			b.enlarge()
+		}
+		located, err := b.nameNode.Renew(b.life, b.line.block)
+		if err != nil {
+			return nil, err
+		}
+		b.line.token = located.GetToken()
+		generation := located.GetBlock().GetGenerationStamp()
+		cn, failed := b.build(stage, generation)
+		if failed != nil {
+			failure = failed
+			if stage == hdfsproto.Stage_PIPELINE_SETUP_APPEND {
+				stage = hdfsproto.Stage_PIPELINE_SETUP_APPEND_RECOVERY
+			}
+			continue
+		}
+		fresh := b.line.sized(b.acked)
+		fresh.GenerationStamp = &generation
+		if err := b.nameNode.Replace(b.life, b.line.sized(b.acked), fresh, b.line.nodes, b.line.storages); err != nil {
+			cn.Close()
+			return nil, err
+		}
+		b.line.block = fresh
+		if closing {
+			cn.Close()
+			return nil, nil
+		}
+		return cn, nil
+	}
+}
+
+// noteProgress forgets earlier repairs if packets were acknowledged since.
+func (b *Block) noteProgress() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.acked > b.repaired {
+		b.repaired, b.repairs = b.acked, 0
+	}
+}
+
+// leaveOut takes the DataNodes that failed out of the pipeline. The only one, if it restarts, is waited for.
+func (b *Block) leaveOut(failure *PipelineError, patience *time.Time) error {
+	if len(b.line.nodes) == 1 && (failure.restarting || !patience.IsZero()) {
+		if patience.IsZero() {
+			*patience = time.Now().Add(restartTime)
+		}
+		if time.Now().Before(*patience) {
+			b.repairs--
+			select {
+			case <-b.life.Done():
+			case <-time.After(time.Second):
+			}
+			return nil
+		}
+	}
+	b.line.drop(failure.Bad)
+	b.failed = append(b.failed, failure.Bad...)
+	b.client.noteDead(failure.Bad)
+	if len(b.line.nodes) == 0 {
+		return &LostError{failure}
+	}
+	return nil
+}
+
+// lacks reports whether the pipeline is to get another DataNode, as Hadoop's clients decide it: if half of the replicas
+// are lost, or one of a block that already had replicas.
+func (b *Block) lacks() bool {
+	n := len(b.line.nodes)
+	return n <= b.opts.Replicas/2 || b.appended && n < b.opts.Replicas
+}
+
+// enlarge adds a DataNode to the pipeline, if there is one, and has it get what is acknowledged. The block is also written
+// without it.
+func (b *Block) enlarge() {
+	l := b.line
+	located, err := b.nameNode.Another(b.life, l.sized(b.acked), l.nodes, l.storages, b.failed)
+	if err != nil {
+		return
+	}
+	more := newPipeline(located)
+	i := slices.IndexFunc(more.nodes, func(n *hdfsproto.DatanodeInfo) bool {
+		return !slices.ContainsFunc(l.nodes, func(o *hdfsproto.DatanodeInfo) bool { return o.GetId().GetUuid() == n.GetId().GetUuid() })
+	})
+	if i < 0 {
+		return
+	}
+	node := more.nodes[i]
+	if err := b.transfer(more, i); err != nil {
+		b.failed = append(b.failed, node)
+		b.client.noteDead([]*hdfsproto.DatanodeInfo{node})
+		return
+	}
+	l.nodes, l.types, l.storages = append(l.nodes, node), append(l.types, more.types[i]), append(l.storages, more.storages[i])
+}
+
+// transfer has the first DataNode of the pipeline copy the block to the DataNode number i of more.
+func (b *Block) transfer(more *pipeline, i int) error {
+	ctx, cancel := context.WithTimeout(b.life, b.client.opts.Timeout+time.Duration(b.acked/transferSpeed)*time.Second)
+	defer cancel()
+	cn, err := b.client.connectNew(ctx, Replica{Address: b.nameNode.Address(b.line.nodes[0].GetId()), Block: b.line.block, Token: more.token})
+	if err != nil {
+		return err
+	}
+	defer cn.Close()
+	stop := context.AfterFunc(ctx, func() { cn.Close() })
+	defer stop()
+	p, err := appendMessage([]byte{0, version, opTransferBlock}, &hdfsproto.OpTransferBlock{
+		Header:             b.header(more.token),
+		Targets:            []*hdfsproto.DatanodeInfo{more.nodes[i]},
+		TargetStorageTypes: []hdfsproto.StorageType{more.types[i]},
+		TargetStorageIds:   []string{more.storages[i]},
+	})
+	if err != nil {
+		return err
+	}
+	if err := cn.SetDeadline(time.Time{}); err != nil {
+		return err
+	}
+	if _, err := cn.Write(p); err != nil {
+		return err
+	}
+	var resp hdfsproto.BlockOpResponse
+	if err := readMessage(cn.in, &resp); err != nil {
+		return err
+	}
+	if resp.GetStatus() != hdfsproto.Status_SUCCESS {
+		return &RefusedError{resp.GetStatus(), resp.GetMessage()}
+	}
+	return nil
+}
+
+// noteDead records DataNodes that failed in a pipeline.
+func (c *Client) noteDead(nodes []*hdfsproto.DatanodeInfo) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, n := range nodes {
+		c.dead[n.GetId().GetUuid()] = deadNode{n, time.Now()}
+	}
+}
+
+// Dead returns the DataNodes that failed in a pipeline in the last minute.
+func (c *Client) Dead() (all []*hdfsproto.DatanodeInfo) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for id, d := range c.dead {
+		if time.Since(d.at) > suspicion {
+			delete(c.dead, id)
+			continue
+		}
+		all = append(all, d.node)
+	}
+	return all
+}
+
+// deadNode is a DataNode that failed.
+type deadNode struct {
+	node *hdfsproto.DatanodeInfo
+	at   time.Time
+}

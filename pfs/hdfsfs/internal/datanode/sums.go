@@ -1,0 +1,53 @@
+package datanode
+
+import (
+	"crypto/md5"
+	"encoding/binary"
+	"hash/crc32"
+)
+
+// Chunk is the number of bytes of each checksum in blocks that are written.
+const Chunk = 512
+
+// Sums are the checksums of bytes that are written, chunk by chunk.
+type Sums struct {
+	Whole []uint32 // of the chunks that have ended
+	tail  uint32   // of the last chunk
+	at    int      // in the last chunk
+	own   int      // bytes of the last chunk that were added
+}
+
+// NewSums returns the Sums of bytes that follow the first off bytes of a block. The first checksum is of the bytes that
+// complete a chunk.
+func NewSums(off int64) *Sums { return &Sums{at: int(off % Chunk)} }
+
+// Add adds the bytes of p.
+func (s *Sums) Add(p []byte) {
+	for len(p) > 0 {
+		n := min(len(p), Chunk-s.at)
+		s.tail = crc32.Update(s.tail, castagnoli, p[:n])
+		p = p[n:]
+		s.at += n
+		if s.own += n; s.at == Chunk {
+			s.Whole = append(s.Whole, s.tail)
+			s.tail, s.at, s.own = 0, 0, 0
+		}
+	}
+}
+
+// All returns all checksums, the last one too.
+func (s *Sums) All() []uint32 {
+	if s.own == 0 {
+		return s.Whole
+	}
+	return append(s.Whole[:len(s.Whole):len(s.Whole)], s.tail)
+}
+
+// Hash returns the MD5 of checksums, which is the checksum of a block.
+func Hash(sums []uint32) [md5.Size]byte {
+	raw := make([]byte, 0, len(sums)*sumSize)
+	for _, s := range sums {
+		raw = binary.BigEndian.AppendUint32(raw, s)
+	}
+	return md5.Sum(raw)
+}
