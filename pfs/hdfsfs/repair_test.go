@@ -1,10 +1,7 @@
 package hdfsfs
 
 import (
-	"context"
-	"errors"
 	"testing"
-	"time"
 
 	"github.com/paddlecloud/pfs/internal/testbed"
 	"github.com/paddlecloud/pfs/pfs"
@@ -99,39 +96,4 @@ func TestAppendRepaired(t *testing.T) {
 	pfstest.WantFile(t, f, "/f", data)
 	c.Do(t, "start", "dn1", "dn2") // with replicas that miss something, which nobody reads
 	pfstest.WantFile(t, f, "/f", data)
-}
-
-// TestFailoverWhileBlocksAreAdded changes the active NameNode while a file of many blocks is written. Each block is added
-// once, and the writer notices nothing.
-func TestFailoverWhileBlocksAreAdded(t *testing.T) {
-	c := testbed.HDFSPair(t)
-	o := options(c, c.Scratch(t))
-	o.BlockSize, o.PartSize = 64<<10, 4<<20
-	f := open(t, o)
-	data := pfstest.Pattern(9, 4<<20)
-	ctx, cancel := context.WithCancelCause(t.Context())
-	defer cancel(nil)
-	w, err := f.Create(ctx, "/f", pfs.CreateOptions{})
-	must(t, err)
-	defer w.Close(t.Context())
-	done := make(chan bool)
-	go func() {
-		defer close(done)
-		for _, nn := range []string{"nn2", "nn1"} {
-			time.Sleep(100 * time.Millisecond)
-			c.Failover(t, nn)
-		}
-	}()
-	defer func() { <-done }()
-	if err := send(ctx, w, data, func(int) {}); err != nil {
-		t.Fatal(err)
-	}
-	again(t, func() error {
-		_, err := w.Commit(ctx, pfs.CommitOptions{Size: int64(len(data))})
-		return err
-	})
-	pfstest.WantFile(t, f, "/f", data)
-	if h, err := f.open(ctx, "test", "/f"); err != nil || h.st.Size != int64(len(data)) {
-		t.Error(errors.Join(err, errors.New("the file has another length")))
-	}
 }
