@@ -50,7 +50,7 @@ func TestSilentStore(t *testing.T) {
 	testbed.Long(t)
 	t.Run("hdfs", func(t *testing.T) {
 		t.Parallel()
-		testSilent(t, onHDFS(t, testbed.HDFSAlone(t), "timeout: "+patience), "HDFS")
+		testSilent(t, onHDFS(t, testbed.HDFSAlone(t), "timeout: "+patience), "NameNode")
 	})
 	t.Run("ceph", func(t *testing.T) {
 		t.Parallel()
