@@ -106,9 +106,15 @@ func TestStoreChecksum(t *testing.T) {
 	must(t, f.Concat(ctx, "/f", []pfs.Path{"/g"}))
 	pfstest.WantFile(t, f, "/f", slices.Concat(pfstest.Pattern(1, 2*small), pfstest.Pattern(2, 1000)))
 	pfstest.WantNames(t, f, "/", "f")
-	got, err := f.Digest(ctx, "/f", ChecksumAlgorithm, nil)
+	wantStoreChecksum(t, c, f, "/f")
+}
+
+// wantStoreChecksum compares the checksum of a file with the one that Hadoop's own client prints.
+func wantStoreChecksum(t *testing.T, c *testbed.HDFSCluster, f *FS, name pfs.Path) {
+	t.Helper()
+	got, err := f.Digest(t.Context(), name, ChecksumAlgorithm, nil)
 	must(t, err)
-	out := c.Do(t, "fs", "-checksum", f.at("/f"))
+	out := c.Do(t, "fs", "-checksum", f.at(name))
 	words := strings.Fields(out)
 	if len(words) != 3 || got != ChecksumAlgorithm+":"+words[2] {
 		t.Errorf("checksum %s, the client prints %q", got, out)

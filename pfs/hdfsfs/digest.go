@@ -46,9 +46,6 @@ func (f *FS) storeChecksum(ctx context.Context, op string, name pfs.Path) (strin
 		if err != nil {
 			return "", fail(op, name, err)
 		}
-		if h.Policy() != nil {
-			return "", pfs.Errorf(op, name, pfs.Unsupported, "the checksums of erasure-coded files are not comparable")
-		}
 		sum, err := h.fs.nodes.Checksum(ctx, h, block)
 		if err != nil {
 			return "", h.failed(ctx, op, off, err)

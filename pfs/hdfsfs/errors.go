@@ -5,10 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
-	"os"
+	"slices"
 	"strings"
-	"syscall"
 
 	"github.com/paddlecloud/pfs/pfs"
 	"github.com/paddlecloud/pfs/pfs/hdfsfs/internal/rpc"
@@ -91,13 +89,8 @@ func kindOf(err error) pfs.Kind {
 		return pfs.Canceled
 	case errors.As(err, &remote):
 		return remoteKind(remote)
-	case errors.Is(err, syscall.ENOTEMPTY):
-		return pfs.NotEmpty
-	case errors.Is(err, os.ErrNotExist), errors.Is(err, os.ErrExist), errors.Is(err, os.ErrPermission), errors.Is(err, os.ErrInvalid):
-		return pfs.KindOf(err)
 	}
-	// All other errors are failures of connections, and the library's own errors about them.
-	return pfs.Unavailable
+	return pfs.Unavailable // all other errors are failures of connections
 }
 
 // remoteError is an exception of the other side, whichever way it came.
@@ -140,22 +133,18 @@ func fail(op string, name pfs.Path, err error) error {
 // cause returns err without paths of the cluster and stack traces.
 func cause(err error) error {
 	var remote remoteError
-	var p *fs.PathError
-	switch {
-	case errors.As(err, &remote):
-		switch k := remoteKind(remote); k {
-		case pfs.NotExist, pfs.Exist, pfs.NotDir, pfs.NotEmpty, pfs.Symlink:
-			return k // the text has only the path
-		case pfs.Permission:
-			if says(err, "Permission denied: user=") {
-				return k
-			}
-		}
-		return errors.New(remoteText(remote))
-	case errors.As(err, &p) && !errors.Is(p.Err, pfs.KindOf(p.Err)):
-		return p.Err
+	if !errors.As(err, &remote) {
+		return err
 	}
-	return err
+	switch k := remoteKind(remote); k {
+	case pfs.NotExist, pfs.Exist, pfs.NotDir, pfs.NotEmpty, pfs.Symlink:
+		return k // the text has only the path
+	case pfs.Permission:
+		if says(err, "Permission denied: user=") {
+			return k
+		}
+	}
+	return errors.New(remoteText(remote))
 }
 
 // remoteText returns the message of an exception, in plainer words than Hadoop's if there are any.
@@ -182,16 +171,7 @@ func remoteText(err remoteError) string {
 
 // is reports whether err is of one of the kinds.
 func is(err error, kinds ...pfs.Kind) bool {
-	if err == nil {
-		return false
-	}
-	k := kindOf(err)
-	for _, want := range kinds {
-		if k == want {
-			return true
-		}
-	}
-	return false
+	return err != nil && slices.Contains(kinds, kindOf(err))
 }
 
 // placeError returns the error of an operation that did not find name, or could not create

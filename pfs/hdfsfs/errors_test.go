@@ -1,8 +1,6 @@
 package hdfsfs
 
 import (
-	"errors"
-	"io/fs"
 	"strings"
 	"testing"
 
@@ -44,15 +42,21 @@ func TestExceptions(t *testing.T) {
 	}
 }
 
-// TestPlainErrors checks errors whose Kind is enough: the library's text only repeats it.
+// TestPlainErrors checks exceptions whose Kind is enough: their text only adds paths of the cluster.
 func TestPlainErrors(t *testing.T) {
-	for plain, kind := range map[error]pfs.Kind{fs.ErrNotExist: pfs.NotExist, fs.ErrExist: pfs.Exist, fs.ErrPermission: pfs.Permission} {
-		for _, err := range []error{plain, &fs.PathError{Op: "stat", Path: "/cluster/f", Err: plain}} {
-			err = fail("hdfsfs.Test", "/f", err)
-			pfstest.WantKind(t, err, kind)
-			if got, want := err.Error(), "/f: "+kind.Error(); got != want || !errors.Is(err, plain) {
-				t.Errorf("%q, want %q, and that it is %v", got, want, plain)
-			}
+	const denied = "org.apache.hadoop.security.AccessControlException"
+	for _, test := range []struct {
+		err  thrown
+		want string
+	}{
+		{thrown{"rename2", "java.io.FileNotFoundException", "File does not exist: /cluster/f"}, "/f: " + pfs.NotExist.Error()},
+		{thrown{"rename2", "org.apache.hadoop.fs.FileAlreadyExistsException", "rename destination /cluster/f already exists"}, "/f: " + pfs.Exist.Error()},
+		{thrown{"delete", "org.apache.hadoop.fs.PathIsNotEmptyDirectoryException", "`/cluster/f is non empty': Directory is not empty"}, "/f: " + pfs.NotEmpty.Error()},
+		{thrown{"delete", denied, `Permission denied: user=bob, access=WRITE, inode="/cluster"`}, "/f: " + pfs.Permission.Error()},
+		{thrown{"setQuota", denied, "Access denied for user bob. Superuser privilege is required"}, "/f: " + pfs.Permission.Error() + ": Access denied for user bob. Superuser privilege is required"},
+	} {
+		if got := fail("hdfsfs.Test", "/f", test.err).Error(); got != test.want {
+			t.Errorf("%q, want %q", got, test.want)
 		}
 	}
 }

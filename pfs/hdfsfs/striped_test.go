@@ -30,6 +30,7 @@ func TestErasureCoded(t *testing.T) {
 		}
 	}
 	read("all units")
+	wantStoreChecksum(t, c, f, "/coded/f")
 	c.Kill(t, "dn2")
 	defer c.Start(t, "dn2")
 	read("one DataNode less")

@@ -22,6 +22,7 @@ func TestParseURL(t *testing.T) {
 	for _, c := range []struct{ store, conf, names, root string }{
 		{"hdfs://h:1,g/r", "", "h:1 g:8020", "/r"},
 		{"hdfs:///a/b/", dir, "h2:8020 h1:8020", "/a/b"},
+		{"hdfs://[::1]:1,[fd00::2]/r", "", "[::1]:1 [fd00::2]:8020", "/r"},
 		{"hdfs://prod/", dir, "h2:8020 h1:8020", "/"},
 	} {
 		o, err := ParseURL(c.store, c.conf)

@@ -8,14 +8,21 @@ import (
 	"github.com/paddlecloud/pfs/pfs/hdfsfs/internal/hdfsproto"
 )
 
-const opBlockChecksum = 85
+const (
+	opBlockChecksum      = 85
+	opBlockGroupChecksum = 90
+)
 
 // Checksum returns the checksum of the checksums of a block of f, from a DataNode that has it. The DataNode reads no data.
 func (c *Client) Checksum(ctx context.Context, f File, block *hdfsproto.LocatedBlock) (*hdfsproto.BlockChecksum, error) {
+	request, err := checksumRequest(block, f.Policy())
+	if err != nil {
+		return nil, err
+	}
 	all := &ReplicasError{}
 	for _, node := range block.GetLocations() {
 		r := Replica{f.Address(node.GetId()), block.Block, block.Token}
-		sum, err := c.askChecksum(ctx, r)
+		sum, err := c.askChecksum(ctx, r, request)
 		if err == nil {
 			return sum, nil
 		}
@@ -28,13 +35,13 @@ func (c *Client) Checksum(ctx context.Context, f File, block *hdfsproto.LocatedB
 }
 
 // askChecksum asks one DataNode. An idle connection may have been closed by the DataNode; the next one is a new one in the end.
-func (c *Client) askChecksum(ctx context.Context, r Replica) (*hdfsproto.BlockChecksum, error) {
+func (c *Client) askChecksum(ctx context.Context, r Replica, request []byte) (*hdfsproto.BlockChecksum, error) {
 	for {
 		cn, used, err := c.connect(ctx, r)
 		if err != nil {
 			return nil, err
 		}
-		sum, err := cn.checksum(ctx, r, c.opts.Timeout)
+		sum, err := cn.checksum(ctx, request, c.opts.Timeout)
 		cn.Close() // the DataNode does so, too
 		var refused *RefusedError
 		if err == nil || !used || errors.As(err, &refused) || ctx.Err() != nil {
@@ -43,17 +50,29 @@ func (c *Client) askChecksum(ctx context.Context, r Replica) (*hdfsproto.BlockCh
 	}
 }
 
-func (cn *conn) checksum(ctx context.Context, r Replica, limit time.Duration) (*hdfsproto.BlockChecksum, error) {
+// checksumRequest returns the request for a block, or for the block group of an erasure-coded file.
+func checksumRequest(block *hdfsproto.LocatedBlock, policy *hdfsproto.ErasureCodingPolicy) ([]byte, error) {
+	header := &hdfsproto.BaseHeader{Block: block.Block, Token: block.Token}
+	if policy == nil {
+		return appendMessage([]byte{0, version, opBlockChecksum}, &hdfsproto.OpBlockChecksum{Header: header})
+	}
+	group := &hdfsproto.OpBlockGroupChecksum{
+		Header: header, Nodes: &hdfsproto.OpBlockGroupChecksum_Nodes{Nodes: block.Locations}, Tokens: block.Tokens, Policy: policy,
+		Length: block.Block.NumBytes,
+	}
+	for _, i := range block.Indices {
+		group.Indices = append(group.Indices, uint32(i))
+	}
+	return appendMessage([]byte{0, version, opBlockGroupChecksum}, group)
+}
+
+func (cn *conn) checksum(ctx context.Context, request []byte, limit time.Duration) (*hdfsproto.BlockChecksum, error) {
 	stop := context.AfterFunc(ctx, func() { cn.Close() })
 	defer stop()
 	if err := cn.SetDeadline(time.Now().Add(limit)); err != nil {
 		return nil, err
 	}
-	p, err := appendMessage([]byte{0, version, opBlockChecksum}, &hdfsproto.OpBlockChecksum{Header: &hdfsproto.BaseHeader{Block: r.Block, Token: r.Token}})
-	if err != nil {
-		return nil, err
-	}
-	if _, err := cn.Write(p); err != nil {
+	if _, err := cn.Write(request); err != nil {
 		return nil, err
 	}
 	var resp hdfsproto.BlockOpResponse

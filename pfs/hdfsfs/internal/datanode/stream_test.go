@@ -4,12 +4,14 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"testing"
 	"time"
 
 	"github.com/paddlecloud/pfs/pfs/hdfsfs/internal/hdfsproto"
+	"google.golang.org/protobuf/proto"
 )
 
 func pattern(n int) []byte {
@@ -141,4 +143,19 @@ func FuzzStream(f *testing.F) {
 			t.Errorf("%d bytes that were not sent", len(got))
 		}
 	})
+}
+
+// TestAddress reaches DataNodes by name or by address, with IPv6, too.
+func TestAddress(t *testing.T) {
+	for want, node := range map[string]*hdfsproto.DatanodeID{
+		"10.0.0.1:9866": {IpAddr: proto.String("10.0.0.1"), HostName: proto.String("dn1"), TransferPort: proto.Uint32(9866)},
+		"[fd00::1]:1":   {IpAddr: proto.String("fd00::1"), HostName: proto.String("dn1"), TransferPort: proto.Uint32(1)},
+	} {
+		if got := Address(node, false); got != want {
+			t.Errorf("the address is %s, want %s", got, want)
+		}
+		if got, want := Address(node, true), fmt.Sprintf("dn1:%d", node.GetTransferPort()); got != want {
+			t.Errorf("by name the address is %s, want %s", got, want)
+		}
+	}
 }

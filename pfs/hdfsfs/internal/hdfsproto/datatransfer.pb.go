@@ -303,7 +303,7 @@ func (x *Handshake_Status) UnmarshalJSON(b []byte) error {
 
 // Deprecated: Use Handshake_Status.Descriptor instead.
 func (Handshake_Status) EnumDescriptor() ([]byte, []int) {
-	return file_hdfsproto_datatransfer_proto_rawDescGZIP(), []int{16, 0}
+	return file_hdfsproto_datatransfer_proto_rawDescGZIP(), []int{17, 0}
 }
 
 type BaseHeader struct {
@@ -842,6 +842,90 @@ func (x *OpBlockChecksum) GetHeader() *BaseHeader {
 	return nil
 }
 
+type OpBlockGroupChecksum struct {
+	state         protoimpl.MessageState      `protogen:"open.v1"`
+	Header        *BaseHeader                 `protobuf:"bytes,1,req,name=header" json:"header,omitempty"`
+	Nodes         *OpBlockGroupChecksum_Nodes `protobuf:"bytes,2,req,name=nodes" json:"nodes,omitempty"`
+	Tokens        []*Token                    `protobuf:"bytes,3,rep,name=tokens" json:"tokens,omitempty"`
+	Policy        *ErasureCodingPolicy        `protobuf:"bytes,4,req,name=policy" json:"policy,omitempty"`
+	Indices       []uint32                    `protobuf:"varint,5,rep,name=indices" json:"indices,omitempty"`
+	Length        *uint64                     `protobuf:"varint,6,req,name=length" json:"length,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *OpBlockGroupChecksum) Reset() {
+	*x = OpBlockGroupChecksum{}
+	mi := &file_hdfsproto_datatransfer_proto_msgTypes[8]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *OpBlockGroupChecksum) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*OpBlockGroupChecksum) ProtoMessage() {}
+
+func (x *OpBlockGroupChecksum) ProtoReflect() protoreflect.Message {
+	mi := &file_hdfsproto_datatransfer_proto_msgTypes[8]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use OpBlockGroupChecksum.ProtoReflect.Descriptor instead.
+func (*OpBlockGroupChecksum) Descriptor() ([]byte, []int) {
+	return file_hdfsproto_datatransfer_proto_rawDescGZIP(), []int{8}
+}
+
+func (x *OpBlockGroupChecksum) GetHeader() *BaseHeader {
+	if x != nil {
+		return x.Header
+	}
+	return nil
+}
+
+func (x *OpBlockGroupChecksum) GetNodes() *OpBlockGroupChecksum_Nodes {
+	if x != nil {
+		return x.Nodes
+	}
+	return nil
+}
+
+func (x *OpBlockGroupChecksum) GetTokens() []*Token {
+	if x != nil {
+		return x.Tokens
+	}
+	return nil
+}
+
+func (x *OpBlockGroupChecksum) GetPolicy() *ErasureCodingPolicy {
+	if x != nil {
+		return x.Policy
+	}
+	return nil
+}
+
+func (x *OpBlockGroupChecksum) GetIndices() []uint32 {
+	if x != nil {
+		return x.Indices
+	}
+	return nil
+}
+
+func (x *OpBlockGroupChecksum) GetLength() uint64 {
+	if x != nil && x.Length != nil {
+		return *x.Length
+	}
+	return 0
+}
+
 type BlockChecksum struct {
 	state            protoimpl.MessageState `protogen:"open.v1"`
 	BytesPerChecksum *uint32                `protobuf:"varint,1,req,name=bytes_per_checksum,json=bytesPerChecksum" json:"bytes_per_checksum,omitempty"`
@@ -854,7 +938,7 @@ type BlockChecksum struct {
 
 func (x *BlockChecksum) Reset() {
 	*x = BlockChecksum{}
-	mi := &file_hdfsproto_datatransfer_proto_msgTypes[8]
+	mi := &file_hdfsproto_datatransfer_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -866,7 +950,7 @@ func (x *BlockChecksum) String() string {
 func (*BlockChecksum) ProtoMessage() {}
 
 func (x *BlockChecksum) ProtoReflect() protoreflect.Message {
-	mi := &file_hdfsproto_datatransfer_proto_msgTypes[8]
+	mi := &file_hdfsproto_datatransfer_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -879,7 +963,7 @@ func (x *BlockChecksum) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BlockChecksum.ProtoReflect.Descriptor instead.
 func (*BlockChecksum) Descriptor() ([]byte, []int) {
-	return file_hdfsproto_datatransfer_proto_rawDescGZIP(), []int{8}
+	return file_hdfsproto_datatransfer_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *BlockChecksum) GetBytesPerChecksum() uint32 {
@@ -921,7 +1005,7 @@ type PipelineAck struct {
 
 func (x *PipelineAck) Reset() {
 	*x = PipelineAck{}
-	mi := &file_hdfsproto_datatransfer_proto_msgTypes[9]
+	mi := &file_hdfsproto_datatransfer_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -933,7 +1017,7 @@ func (x *PipelineAck) String() string {
 func (*PipelineAck) ProtoMessage() {}
 
 func (x *PipelineAck) ProtoReflect() protoreflect.Message {
-	mi := &file_hdfsproto_datatransfer_proto_msgTypes[9]
+	mi := &file_hdfsproto_datatransfer_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -946,7 +1030,7 @@ func (x *PipelineAck) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PipelineAck.ProtoReflect.Descriptor instead.
 func (*PipelineAck) Descriptor() ([]byte, []int) {
-	return file_hdfsproto_datatransfer_proto_rawDescGZIP(), []int{9}
+	return file_hdfsproto_datatransfer_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *PipelineAck) GetSequence() int64 {
@@ -973,7 +1057,7 @@ type ReadChecksumInfo struct {
 
 func (x *ReadChecksumInfo) Reset() {
 	*x = ReadChecksumInfo{}
-	mi := &file_hdfsproto_datatransfer_proto_msgTypes[10]
+	mi := &file_hdfsproto_datatransfer_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -985,7 +1069,7 @@ func (x *ReadChecksumInfo) String() string {
 func (*ReadChecksumInfo) ProtoMessage() {}
 
 func (x *ReadChecksumInfo) ProtoReflect() protoreflect.Message {
-	mi := &file_hdfsproto_datatransfer_proto_msgTypes[10]
+	mi := &file_hdfsproto_datatransfer_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -998,7 +1082,7 @@ func (x *ReadChecksumInfo) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReadChecksumInfo.ProtoReflect.Descriptor instead.
 func (*ReadChecksumInfo) Descriptor() ([]byte, []int) {
-	return file_hdfsproto_datatransfer_proto_rawDescGZIP(), []int{10}
+	return file_hdfsproto_datatransfer_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *ReadChecksumInfo) GetChecksum() *Checksum {
@@ -1028,7 +1112,7 @@ type BlockOpResponse struct {
 
 func (x *BlockOpResponse) Reset() {
 	*x = BlockOpResponse{}
-	mi := &file_hdfsproto_datatransfer_proto_msgTypes[11]
+	mi := &file_hdfsproto_datatransfer_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1040,7 +1124,7 @@ func (x *BlockOpResponse) String() string {
 func (*BlockOpResponse) ProtoMessage() {}
 
 func (x *BlockOpResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_hdfsproto_datatransfer_proto_msgTypes[11]
+	mi := &file_hdfsproto_datatransfer_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1053,7 +1137,7 @@ func (x *BlockOpResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BlockOpResponse.ProtoReflect.Descriptor instead.
 func (*BlockOpResponse) Descriptor() ([]byte, []int) {
-	return file_hdfsproto_datatransfer_proto_rawDescGZIP(), []int{11}
+	return file_hdfsproto_datatransfer_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *BlockOpResponse) GetStatus() Status {
@@ -1104,7 +1188,7 @@ type PacketHeader struct {
 
 func (x *PacketHeader) Reset() {
 	*x = PacketHeader{}
-	mi := &file_hdfsproto_datatransfer_proto_msgTypes[12]
+	mi := &file_hdfsproto_datatransfer_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1116,7 +1200,7 @@ func (x *PacketHeader) String() string {
 func (*PacketHeader) ProtoMessage() {}
 
 func (x *PacketHeader) ProtoReflect() protoreflect.Message {
-	mi := &file_hdfsproto_datatransfer_proto_msgTypes[12]
+	mi := &file_hdfsproto_datatransfer_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1129,7 +1213,7 @@ func (x *PacketHeader) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PacketHeader.ProtoReflect.Descriptor instead.
 func (*PacketHeader) Descriptor() ([]byte, []int) {
-	return file_hdfsproto_datatransfer_proto_rawDescGZIP(), []int{12}
+	return file_hdfsproto_datatransfer_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *PacketHeader) GetOffset() int64 {
@@ -1176,7 +1260,7 @@ type ReadStatus struct {
 
 func (x *ReadStatus) Reset() {
 	*x = ReadStatus{}
-	mi := &file_hdfsproto_datatransfer_proto_msgTypes[13]
+	mi := &file_hdfsproto_datatransfer_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1188,7 +1272,7 @@ func (x *ReadStatus) String() string {
 func (*ReadStatus) ProtoMessage() {}
 
 func (x *ReadStatus) ProtoReflect() protoreflect.Message {
-	mi := &file_hdfsproto_datatransfer_proto_msgTypes[13]
+	mi := &file_hdfsproto_datatransfer_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1201,7 +1285,7 @@ func (x *ReadStatus) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReadStatus.ProtoReflect.Descriptor instead.
 func (*ReadStatus) Descriptor() ([]byte, []int) {
-	return file_hdfsproto_datatransfer_proto_rawDescGZIP(), []int{13}
+	return file_hdfsproto_datatransfer_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *ReadStatus) GetStatus() Status {
@@ -1224,7 +1308,7 @@ type CipherOption struct {
 
 func (x *CipherOption) Reset() {
 	*x = CipherOption{}
-	mi := &file_hdfsproto_datatransfer_proto_msgTypes[14]
+	mi := &file_hdfsproto_datatransfer_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1236,7 +1320,7 @@ func (x *CipherOption) String() string {
 func (*CipherOption) ProtoMessage() {}
 
 func (x *CipherOption) ProtoReflect() protoreflect.Message {
-	mi := &file_hdfsproto_datatransfer_proto_msgTypes[14]
+	mi := &file_hdfsproto_datatransfer_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1249,7 +1333,7 @@ func (x *CipherOption) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CipherOption.ProtoReflect.Descriptor instead.
 func (*CipherOption) Descriptor() ([]byte, []int) {
-	return file_hdfsproto_datatransfer_proto_rawDescGZIP(), []int{14}
+	return file_hdfsproto_datatransfer_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *CipherOption) GetSuite() int32 {
@@ -1297,7 +1381,7 @@ type HandshakeSecret struct {
 
 func (x *HandshakeSecret) Reset() {
 	*x = HandshakeSecret{}
-	mi := &file_hdfsproto_datatransfer_proto_msgTypes[15]
+	mi := &file_hdfsproto_datatransfer_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1309,7 +1393,7 @@ func (x *HandshakeSecret) String() string {
 func (*HandshakeSecret) ProtoMessage() {}
 
 func (x *HandshakeSecret) ProtoReflect() protoreflect.Message {
-	mi := &file_hdfsproto_datatransfer_proto_msgTypes[15]
+	mi := &file_hdfsproto_datatransfer_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1322,7 +1406,7 @@ func (x *HandshakeSecret) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HandshakeSecret.ProtoReflect.Descriptor instead.
 func (*HandshakeSecret) Descriptor() ([]byte, []int) {
-	return file_hdfsproto_datatransfer_proto_rawDescGZIP(), []int{15}
+	return file_hdfsproto_datatransfer_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *HandshakeSecret) GetSecret() []byte {
@@ -1353,7 +1437,7 @@ type Handshake struct {
 
 func (x *Handshake) Reset() {
 	*x = Handshake{}
-	mi := &file_hdfsproto_datatransfer_proto_msgTypes[16]
+	mi := &file_hdfsproto_datatransfer_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1365,7 +1449,7 @@ func (x *Handshake) String() string {
 func (*Handshake) ProtoMessage() {}
 
 func (x *Handshake) ProtoReflect() protoreflect.Message {
-	mi := &file_hdfsproto_datatransfer_proto_msgTypes[16]
+	mi := &file_hdfsproto_datatransfer_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1378,7 +1462,7 @@ func (x *Handshake) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Handshake.ProtoReflect.Descriptor instead.
 func (*Handshake) Descriptor() ([]byte, []int) {
-	return file_hdfsproto_datatransfer_proto_rawDescGZIP(), []int{16}
+	return file_hdfsproto_datatransfer_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *Handshake) GetStatus() Handshake_Status {
@@ -1412,6 +1496,50 @@ func (x *Handshake) GetCiphers() []*CipherOption {
 func (x *Handshake) GetSecret() *HandshakeSecret {
 	if x != nil {
 		return x.Secret
+	}
+	return nil
+}
+
+type OpBlockGroupChecksum_Nodes struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Nodes         []*DatanodeInfo        `protobuf:"bytes,1,rep,name=nodes" json:"nodes,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *OpBlockGroupChecksum_Nodes) Reset() {
+	*x = OpBlockGroupChecksum_Nodes{}
+	mi := &file_hdfsproto_datatransfer_proto_msgTypes[18]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *OpBlockGroupChecksum_Nodes) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*OpBlockGroupChecksum_Nodes) ProtoMessage() {}
+
+func (x *OpBlockGroupChecksum_Nodes) ProtoReflect() protoreflect.Message {
+	mi := &file_hdfsproto_datatransfer_proto_msgTypes[18]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use OpBlockGroupChecksum_Nodes.ProtoReflect.Descriptor instead.
+func (*OpBlockGroupChecksum_Nodes) Descriptor() ([]byte, []int) {
+	return file_hdfsproto_datatransfer_proto_rawDescGZIP(), []int{8, 0}
+}
+
+func (x *OpBlockGroupChecksum_Nodes) GetNodes() []*DatanodeInfo {
+	if x != nil {
+		return x.Nodes
 	}
 	return nil
 }
@@ -1465,7 +1593,16 @@ const file_hdfsproto_datatransfer_proto_rawDesc = "" +
 	"\x14target_storage_types\x18\x03 \x03(\x0e2\x1d.paddlecloud.hdfs.StorageTypeR\x12targetStorageTypes\x12,\n" +
 	"\x12target_storage_ids\x18\x04 \x03(\tR\x10targetStorageIds\"G\n" +
 	"\x0fOpBlockChecksum\x124\n" +
-	"\x06header\x18\x01 \x02(\v2\x1c.paddlecloud.hdfs.BaseHeaderR\x06header\"\xa1\x01\n" +
+	"\x06header\x18\x01 \x02(\v2\x1c.paddlecloud.hdfs.BaseHeaderR\x06header\"\xf1\x02\n" +
+	"\x14OpBlockGroupChecksum\x124\n" +
+	"\x06header\x18\x01 \x02(\v2\x1c.paddlecloud.hdfs.BaseHeaderR\x06header\x12B\n" +
+	"\x05nodes\x18\x02 \x02(\v2,.paddlecloud.hdfs.OpBlockGroupChecksum.NodesR\x05nodes\x12/\n" +
+	"\x06tokens\x18\x03 \x03(\v2\x17.paddlecloud.hdfs.TokenR\x06tokens\x12=\n" +
+	"\x06policy\x18\x04 \x02(\v2%.paddlecloud.hdfs.ErasureCodingPolicyR\x06policy\x12\x18\n" +
+	"\aindices\x18\x05 \x03(\rR\aindices\x12\x16\n" +
+	"\x06length\x18\x06 \x02(\x04R\x06length\x1a=\n" +
+	"\x05Nodes\x124\n" +
+	"\x05nodes\x18\x01 \x03(\v2\x1e.paddlecloud.hdfs.DatanodeInfoR\x05nodes\"\xa1\x01\n" +
 	"\rBlockChecksum\x12,\n" +
 	"\x12bytes_per_checksum\x18\x01 \x02(\rR\x10bytesPerChecksum\x12\x1c\n" +
 	"\tchecksums\x18\x02 \x02(\x04R\tchecksums\x12\x10\n" +
@@ -1553,67 +1690,75 @@ func file_hdfsproto_datatransfer_proto_rawDescGZIP() []byte {
 }
 
 var file_hdfsproto_datatransfer_proto_enumTypes = make([]protoimpl.EnumInfo, 4)
-var file_hdfsproto_datatransfer_proto_msgTypes = make([]protoimpl.MessageInfo, 17)
+var file_hdfsproto_datatransfer_proto_msgTypes = make([]protoimpl.MessageInfo, 19)
 var file_hdfsproto_datatransfer_proto_goTypes = []any{
-	(ChecksumType)(0),        // 0: paddlecloud.hdfs.ChecksumType
-	(Stage)(0),               // 1: paddlecloud.hdfs.Stage
-	(Status)(0),              // 2: paddlecloud.hdfs.Status
-	(Handshake_Status)(0),    // 3: paddlecloud.hdfs.Handshake.Status
-	(*BaseHeader)(nil),       // 4: paddlecloud.hdfs.BaseHeader
-	(*OperationHeader)(nil),  // 5: paddlecloud.hdfs.OperationHeader
-	(*CachingStrategy)(nil),  // 6: paddlecloud.hdfs.CachingStrategy
-	(*OpReadBlock)(nil),      // 7: paddlecloud.hdfs.OpReadBlock
-	(*Checksum)(nil),         // 8: paddlecloud.hdfs.Checksum
-	(*OpWriteBlock)(nil),     // 9: paddlecloud.hdfs.OpWriteBlock
-	(*OpTransferBlock)(nil),  // 10: paddlecloud.hdfs.OpTransferBlock
-	(*OpBlockChecksum)(nil),  // 11: paddlecloud.hdfs.OpBlockChecksum
-	(*BlockChecksum)(nil),    // 12: paddlecloud.hdfs.BlockChecksum
-	(*PipelineAck)(nil),      // 13: paddlecloud.hdfs.PipelineAck
-	(*ReadChecksumInfo)(nil), // 14: paddlecloud.hdfs.ReadChecksumInfo
-	(*BlockOpResponse)(nil),  // 15: paddlecloud.hdfs.BlockOpResponse
-	(*PacketHeader)(nil),     // 16: paddlecloud.hdfs.PacketHeader
-	(*ReadStatus)(nil),       // 17: paddlecloud.hdfs.ReadStatus
-	(*CipherOption)(nil),     // 18: paddlecloud.hdfs.CipherOption
-	(*HandshakeSecret)(nil),  // 19: paddlecloud.hdfs.HandshakeSecret
-	(*Handshake)(nil),        // 20: paddlecloud.hdfs.Handshake
-	(*ExtendedBlock)(nil),    // 21: paddlecloud.hdfs.ExtendedBlock
-	(*Token)(nil),            // 22: paddlecloud.hdfs.Token
-	(*DatanodeInfo)(nil),     // 23: paddlecloud.hdfs.DatanodeInfo
-	(StorageType)(0),         // 24: paddlecloud.hdfs.StorageType
+	(ChecksumType)(0),                  // 0: paddlecloud.hdfs.ChecksumType
+	(Stage)(0),                         // 1: paddlecloud.hdfs.Stage
+	(Status)(0),                        // 2: paddlecloud.hdfs.Status
+	(Handshake_Status)(0),              // 3: paddlecloud.hdfs.Handshake.Status
+	(*BaseHeader)(nil),                 // 4: paddlecloud.hdfs.BaseHeader
+	(*OperationHeader)(nil),            // 5: paddlecloud.hdfs.OperationHeader
+	(*CachingStrategy)(nil),            // 6: paddlecloud.hdfs.CachingStrategy
+	(*OpReadBlock)(nil),                // 7: paddlecloud.hdfs.OpReadBlock
+	(*Checksum)(nil),                   // 8: paddlecloud.hdfs.Checksum
+	(*OpWriteBlock)(nil),               // 9: paddlecloud.hdfs.OpWriteBlock
+	(*OpTransferBlock)(nil),            // 10: paddlecloud.hdfs.OpTransferBlock
+	(*OpBlockChecksum)(nil),            // 11: paddlecloud.hdfs.OpBlockChecksum
+	(*OpBlockGroupChecksum)(nil),       // 12: paddlecloud.hdfs.OpBlockGroupChecksum
+	(*BlockChecksum)(nil),              // 13: paddlecloud.hdfs.BlockChecksum
+	(*PipelineAck)(nil),                // 14: paddlecloud.hdfs.PipelineAck
+	(*ReadChecksumInfo)(nil),           // 15: paddlecloud.hdfs.ReadChecksumInfo
+	(*BlockOpResponse)(nil),            // 16: paddlecloud.hdfs.BlockOpResponse
+	(*PacketHeader)(nil),               // 17: paddlecloud.hdfs.PacketHeader
+	(*ReadStatus)(nil),                 // 18: paddlecloud.hdfs.ReadStatus
+	(*CipherOption)(nil),               // 19: paddlecloud.hdfs.CipherOption
+	(*HandshakeSecret)(nil),            // 20: paddlecloud.hdfs.HandshakeSecret
+	(*Handshake)(nil),                  // 21: paddlecloud.hdfs.Handshake
+	(*OpBlockGroupChecksum_Nodes)(nil), // 22: paddlecloud.hdfs.OpBlockGroupChecksum.Nodes
+	(*ExtendedBlock)(nil),              // 23: paddlecloud.hdfs.ExtendedBlock
+	(*Token)(nil),                      // 24: paddlecloud.hdfs.Token
+	(*DatanodeInfo)(nil),               // 25: paddlecloud.hdfs.DatanodeInfo
+	(StorageType)(0),                   // 26: paddlecloud.hdfs.StorageType
+	(*ErasureCodingPolicy)(nil),        // 27: paddlecloud.hdfs.ErasureCodingPolicy
 }
 var file_hdfsproto_datatransfer_proto_depIdxs = []int32{
-	21, // 0: paddlecloud.hdfs.BaseHeader.block:type_name -> paddlecloud.hdfs.ExtendedBlock
-	22, // 1: paddlecloud.hdfs.BaseHeader.token:type_name -> paddlecloud.hdfs.Token
+	23, // 0: paddlecloud.hdfs.BaseHeader.block:type_name -> paddlecloud.hdfs.ExtendedBlock
+	24, // 1: paddlecloud.hdfs.BaseHeader.token:type_name -> paddlecloud.hdfs.Token
 	4,  // 2: paddlecloud.hdfs.OperationHeader.base:type_name -> paddlecloud.hdfs.BaseHeader
 	5,  // 3: paddlecloud.hdfs.OpReadBlock.header:type_name -> paddlecloud.hdfs.OperationHeader
 	6,  // 4: paddlecloud.hdfs.OpReadBlock.caching:type_name -> paddlecloud.hdfs.CachingStrategy
 	0,  // 5: paddlecloud.hdfs.Checksum.type:type_name -> paddlecloud.hdfs.ChecksumType
 	5,  // 6: paddlecloud.hdfs.OpWriteBlock.header:type_name -> paddlecloud.hdfs.OperationHeader
-	23, // 7: paddlecloud.hdfs.OpWriteBlock.targets:type_name -> paddlecloud.hdfs.DatanodeInfo
+	25, // 7: paddlecloud.hdfs.OpWriteBlock.targets:type_name -> paddlecloud.hdfs.DatanodeInfo
 	1,  // 8: paddlecloud.hdfs.OpWriteBlock.stage:type_name -> paddlecloud.hdfs.Stage
 	8,  // 9: paddlecloud.hdfs.OpWriteBlock.checksum:type_name -> paddlecloud.hdfs.Checksum
 	6,  // 10: paddlecloud.hdfs.OpWriteBlock.caching:type_name -> paddlecloud.hdfs.CachingStrategy
-	24, // 11: paddlecloud.hdfs.OpWriteBlock.storage_type:type_name -> paddlecloud.hdfs.StorageType
-	24, // 12: paddlecloud.hdfs.OpWriteBlock.target_storage_types:type_name -> paddlecloud.hdfs.StorageType
+	26, // 11: paddlecloud.hdfs.OpWriteBlock.storage_type:type_name -> paddlecloud.hdfs.StorageType
+	26, // 12: paddlecloud.hdfs.OpWriteBlock.target_storage_types:type_name -> paddlecloud.hdfs.StorageType
 	5,  // 13: paddlecloud.hdfs.OpTransferBlock.header:type_name -> paddlecloud.hdfs.OperationHeader
-	23, // 14: paddlecloud.hdfs.OpTransferBlock.targets:type_name -> paddlecloud.hdfs.DatanodeInfo
-	24, // 15: paddlecloud.hdfs.OpTransferBlock.target_storage_types:type_name -> paddlecloud.hdfs.StorageType
+	25, // 14: paddlecloud.hdfs.OpTransferBlock.targets:type_name -> paddlecloud.hdfs.DatanodeInfo
+	26, // 15: paddlecloud.hdfs.OpTransferBlock.target_storage_types:type_name -> paddlecloud.hdfs.StorageType
 	4,  // 16: paddlecloud.hdfs.OpBlockChecksum.header:type_name -> paddlecloud.hdfs.BaseHeader
-	0,  // 17: paddlecloud.hdfs.BlockChecksum.type:type_name -> paddlecloud.hdfs.ChecksumType
-	2,  // 18: paddlecloud.hdfs.PipelineAck.replies:type_name -> paddlecloud.hdfs.Status
-	8,  // 19: paddlecloud.hdfs.ReadChecksumInfo.checksum:type_name -> paddlecloud.hdfs.Checksum
-	2,  // 20: paddlecloud.hdfs.BlockOpResponse.status:type_name -> paddlecloud.hdfs.Status
-	12, // 21: paddlecloud.hdfs.BlockOpResponse.block_checksum:type_name -> paddlecloud.hdfs.BlockChecksum
-	14, // 22: paddlecloud.hdfs.BlockOpResponse.read_checksum:type_name -> paddlecloud.hdfs.ReadChecksumInfo
-	2,  // 23: paddlecloud.hdfs.ReadStatus.status:type_name -> paddlecloud.hdfs.Status
-	3,  // 24: paddlecloud.hdfs.Handshake.status:type_name -> paddlecloud.hdfs.Handshake.Status
-	18, // 25: paddlecloud.hdfs.Handshake.ciphers:type_name -> paddlecloud.hdfs.CipherOption
-	19, // 26: paddlecloud.hdfs.Handshake.secret:type_name -> paddlecloud.hdfs.HandshakeSecret
-	27, // [27:27] is the sub-list for method output_type
-	27, // [27:27] is the sub-list for method input_type
-	27, // [27:27] is the sub-list for extension type_name
-	27, // [27:27] is the sub-list for extension extendee
-	0,  // [0:27] is the sub-list for field type_name
+	4,  // 17: paddlecloud.hdfs.OpBlockGroupChecksum.header:type_name -> paddlecloud.hdfs.BaseHeader
+	22, // 18: paddlecloud.hdfs.OpBlockGroupChecksum.nodes:type_name -> paddlecloud.hdfs.OpBlockGroupChecksum.Nodes
+	24, // 19: paddlecloud.hdfs.OpBlockGroupChecksum.tokens:type_name -> paddlecloud.hdfs.Token
+	27, // 20: paddlecloud.hdfs.OpBlockGroupChecksum.policy:type_name -> paddlecloud.hdfs.ErasureCodingPolicy
+	0,  // 21: paddlecloud.hdfs.BlockChecksum.type:type_name -> paddlecloud.hdfs.ChecksumType
+	2,  // 22: paddlecloud.hdfs.PipelineAck.replies:type_name -> paddlecloud.hdfs.Status
+	8,  // 23: paddlecloud.hdfs.ReadChecksumInfo.checksum:type_name -> paddlecloud.hdfs.Checksum
+	2,  // 24: paddlecloud.hdfs.BlockOpResponse.status:type_name -> paddlecloud.hdfs.Status
+	13, // 25: paddlecloud.hdfs.BlockOpResponse.block_checksum:type_name -> paddlecloud.hdfs.BlockChecksum
+	15, // 26: paddlecloud.hdfs.BlockOpResponse.read_checksum:type_name -> paddlecloud.hdfs.ReadChecksumInfo
+	2,  // 27: paddlecloud.hdfs.ReadStatus.status:type_name -> paddlecloud.hdfs.Status
+	3,  // 28: paddlecloud.hdfs.Handshake.status:type_name -> paddlecloud.hdfs.Handshake.Status
+	19, // 29: paddlecloud.hdfs.Handshake.ciphers:type_name -> paddlecloud.hdfs.CipherOption
+	20, // 30: paddlecloud.hdfs.Handshake.secret:type_name -> paddlecloud.hdfs.HandshakeSecret
+	25, // 31: paddlecloud.hdfs.OpBlockGroupChecksum.Nodes.nodes:type_name -> paddlecloud.hdfs.DatanodeInfo
+	32, // [32:32] is the sub-list for method output_type
+	32, // [32:32] is the sub-list for method input_type
+	32, // [32:32] is the sub-list for extension type_name
+	32, // [32:32] is the sub-list for extension extendee
+	0,  // [0:32] is the sub-list for field type_name
 }
 
 func init() { file_hdfsproto_datatransfer_proto_init() }
@@ -1629,7 +1774,7 @@ func file_hdfsproto_datatransfer_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_hdfsproto_datatransfer_proto_rawDesc), len(file_hdfsproto_datatransfer_proto_rawDesc)),
 			NumEnums:      4,
-			NumMessages:   17,
+			NumMessages:   19,
 			NumExtensions: 0,
 			NumServices:   0,
 		},
