@@ -17,6 +17,7 @@ import (
 
 	"github.com/paddlecloud/pfs/pfs"
 	"github.com/paddlecloud/pfs/pfs/retry"
+	"golang.org/x/sync/singleflight"
 )
 
 const (
@@ -35,6 +36,8 @@ type client struct {
 	config   *Config
 	http     *http.Client
 	patience time.Duration
+
+	logins singleflight.Group // by the token that is to be replaced
 
 	mu    sync.Mutex
 	api   string // V1 or V2, once it is known
@@ -104,17 +107,43 @@ func (c *client) credential(ctx context.Context, refused string) (string, error)
 		}
 		return token, nil
 	}
+	if token, _ := c.known(refused); token != "" {
+		return token, nil
+	}
+	// One login is for all who wait, or a server that does not answer would let them wait for each other. It goes on if one gives up.
+	shared := c.logins.DoChan(refused, func() (any, error) { return c.login(context.WithoutCancel(ctx), refused) })
+	select {
+	case r := <-shared:
+		token, _ := r.Val.(string)
+		return token, r.Err
+	case <-ctx.Done():
+		return "", pfs.Errorf(op, "", pfs.Canceled, "OpenPAI: %w", context.Cause(ctx))
+	}
+}
+
+// known returns the token of the last login, unless it is refused, and the version of the API.
+func (c *client) known(refused string) (token, api string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.token != "" && c.token != refused {
-		return c.token, nil
+	if c.token != refused {
+		token = c.token
+	}
+	return token, c.api
+}
+
+// login returns the token of a new login, or of one that has just been made.
+func (c *client) login(ctx context.Context, refused string) (string, error) {
+	const op = "openpai.login"
+	token, api := c.known(refused)
+	if token != "" {
+		return token, nil
 	}
 	password, err := os.ReadFile(c.config.PasswordFile)
 	if err != nil {
 		return "", pfs.Errorf(op, "", pfs.Permission, "the password for OpenPAI: %w", err)
 	}
 	path := "/v1/token"
-	if c.api == V2 {
+	if api == V2 {
 		path = "/v2/authn/basic/login"
 	}
 	body, err := json.Marshal(map[string]any{"username": c.config.User, "password": strings.TrimRight(string(password), "\r\n"), "expiration": int(tokenLife.Seconds())})
@@ -133,8 +162,10 @@ func (c *client) credential(ctx context.Context, refused string) (string, error)
 	case reply.Token == "":
 		return "", pfs.Errorf(op, "", pfs.Unsupported, "OpenPAI at %s answered a login without a token: is it of another version?", c.config.Address)
 	}
+	c.mu.Lock()
 	c.token = reply.Token
-	return c.token, nil
+	c.mu.Unlock()
+	return reply.Token, nil
 }
 
 // errNoAPI is the cause of an error about a path that OpenPAI itself does not know.
@@ -171,8 +202,8 @@ var kinds = map[string]pfs.Kind{
 	"RemoteStopJobError":     pfs.Unavailable,
 }
 
-// known gives an answer that is no success its Kind.
-func (c *client) known(q call, status int, header http.Header, body []byte) error {
+// failed gives an answer that is no success its Kind.
+func (c *client) failed(q call, status int, header http.Header, body []byte) error {
 	const op = "openpai.request"
 	e := &apiError{status: status}
 	kind, of := pfs.Unavailable, "" // as a proxy whose server is away
@@ -236,7 +267,7 @@ func (c *client) send(ctx context.Context, q call, token string, reply any) erro
 	case len(body) > maxAnswer:
 		return pfs.Errorf(op, "", pfs.Limit, "OpenPAI: %s %s: more than %d bytes", q.method, q.path, maxAnswer)
 	case answer.StatusCode/100 != 2:
-		return c.known(q, answer.StatusCode, answer.Header, body)
+		return c.failed(q, answer.StatusCode, answer.Header, body)
 	}
 	switch to := reply.(type) {
 	case nil:

@@ -10,6 +10,7 @@ import (
 	"log/slog"
 	"os"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -121,6 +122,9 @@ func (e *Engine) checkAll(ctx context.Context, spec *job.Spec) (string, error) {
 		return "", pfs.Errorf(submitOp, "", pfs.Invalid, "version 1 of OpenPAI knows no storages: the administrator must leave the option out")
 	}
 	for _, r := range spec.Roles {
+		if n := slices.IndexFunc(r.Ports, func(p job.Port) bool { return p.First != 0 }); api == V2 && n >= 0 {
+			return "", pfs.Errorf(submitOp, "", pfs.Invalid, "version 2 of OpenPAI chooses all ports itself: leave out the number %d of the port %q of %s", r.Ports[n].First, r.Ports[n].Label, r.Name)
+		}
 		if api == V2 && !roleName.MatchString(r.Name) {
 			return "", pfs.Errorf(submitOp, "", pfs.Invalid, "version 2 of OpenPAI does not allow the name %q of a task role: it has letters, digits and '_', and begins with no digit", r.Name)
 		}

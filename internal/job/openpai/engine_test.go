@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -478,6 +479,9 @@ func TestRefused(t *testing.T) {
 		{"a rank", "--restart job", func(s *job.Spec) { s.Restart = job.RestartRank }},
 		{"a scheduler", "--queue names the virtual cluster", func(s *job.Spec) { s.Scheduler = "volcano" }},
 		{"a cluster", `no virtual cluster "gpus"; it has default, vc1`, func(s *job.Spec) { s.Queue = "gpus" }},
+		{"a port", `leave out the number 8080 of the port "web" of trainer`, func(s *job.Spec) {
+			s.Roles[0].Ports = []job.Port{{Label: "tb", Count: 1}, {Label: "web", First: 8080, Count: 1}}
+		}},
 		{"a name", "too long for OpenPAI", func(s *job.Spec) { s.User = strings.Repeat("ü", 60) }},
 		{"a quote", "cannot be in a command", func(s *job.Spec) { s.User = "o'hara" }},
 	} {
@@ -614,6 +618,40 @@ func TestLogin(t *testing.T) {
 		}
 		w.want(spec, job.Pending, "")
 	})
+}
+
+// A login that is not answered holds nobody longer than they wait, and one answer is for all.
+func TestLoginStuck(t *testing.T) {
+	w := newWorld(t, V2)
+	w.e.c.patience = time.Minute
+	var logins atomic.Int32
+	begun, release := make(chan struct{}), make(chan struct{})
+	w.pai.Refuse = func(_ http.ResponseWriter, r *http.Request) bool {
+		if strings.HasSuffix(r.URL.Path, "/login") && logins.Add(1) == 1 {
+			close(begun)
+			<-release
+		}
+		return false
+	}
+	all := make(chan error)
+	for range 5 {
+		go func() { all <- w.e.pass(t.Context()) }()
+	}
+	<-begun
+	impatient, giveUp := context.WithCancel(t.Context())
+	giveUp()
+	if _, err := w.e.c.credential(impatient, ""); pfs.KindOf(err) != pfs.Canceled {
+		t.Errorf("somebody who does not wait: %v", err)
+	}
+	close(release)
+	for range 5 {
+		if err := <-all; err != nil {
+			t.Error(err)
+		}
+	}
+	if n := logins.Load(); n != 1 {
+		t.Errorf("%d logins", n)
+	}
 }
 
 func TestApplicationToken(t *testing.T) {
