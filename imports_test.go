@@ -144,7 +144,7 @@ var modules = map[string][]string{
 	"github.com/zeebo/blake3":          {"pfs/digest"},
 	"github.com/zeebo/xxh3":            {"pfs/dataset", "pfs/digest", "pfs/wire"},
 	"golang.org/x/net":                 {"pfs/webdav"},
-	"golang.org/x/sync":                {"pfs/auth", "pfs/cephfs", "pfs/server", "pfs/transfer"},
+	"golang.org/x/sync":                {"internal/job/openpai", "pfs/auth", "pfs/cephfs", "pfs/server", "pfs/transfer"},
 	"golang.org/x/time":                {"pfs/transfer"},
 	"github.com/bmatcuk/doublestar/v4": {"pfs/transfer"},
 

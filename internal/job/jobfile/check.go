@@ -125,9 +125,6 @@ func (d *document) checkOwn(o *ownJob) {
 	if t := o.Trainers; t != nil && t.Replicas != nil && *t.Replicas == 0 {
 		d.fail("range", "trainers.replicas", "1", "a job needs at least 1 trainer").edit = d.replaceValue("trainers.replicas", "1")
 	}
-	if p := o.Pservers; p != nil && deref(p.GPU, 0) > 0 {
-		d.warn("no-effect", "pservers.gpu", "", "parameter servers get no GPUs")
-	}
 	for name := range o.Env {
 		if !envName().MatchString(name) {
 			d.fail("name", child("env", name), "", "%q is not the name of a variable: letters, digits and '_', not beginning with a digit", name)
