@@ -17,8 +17,12 @@ import (
 var blockPauses = []time.Duration{0, 50 * time.Millisecond, 100 * time.Millisecond, 300 * time.Millisecond, 500 * time.Millisecond,
 	time.Second, time.Second, 2 * time.Second, 2 * time.Second, 3 * time.Second}
 
+// maxFew is how often a NameNode is asked again that names fewer than two DataNodes although there seem to be more. It may
+// take them for too busy.
+const maxFew = 6
+
 // nextBlock begins the next block of the file. For minutes after a DataNode died, the NameNode still chooses it. So it is told
-// which DataNodes failed here in the last minute, unless it then finds fewer than two: they may be back.
+// which DataNodes failed here in the last minute, unless it then names fewer than two: they may be back.
 func (a *attempt) nextBlock() error {
 	ctx := context.Background()
 	var failed []*hdfsproto.DatanodeInfo // for this block
@@ -26,10 +30,16 @@ func (a *attempt) nextBlock() error {
 	dead := a.fs.nodes.Dead()
 	for i := 0; ; {
 		located, err := a.addBlock(ctx, slices.Concat(failed, dead))
-		if len(dead) > 0 && (is(err, pfs.Unavailable) && !nameNodeSilent(err) || err == nil && len(located.GetLocations()) < min(2, a.replicas)) {
-			dead = nil
+		few := err == nil && len(located.GetLocations()) < min(2, a.replicas, a.fs.nodes.Alive(failed))
+		again := few || is(err, pfs.Unavailable) && !nameNodeSilent(err)
+		if again && len(dead) > 0 || few && i < maxFew {
 			if err == nil {
 				err = a.abandonBlock(ctx, located)
+			}
+			if len(dead) > 0 {
+				dead = nil
+			} else if i++; err == nil {
+				err = wait(ctx, blockPauses[i-1])
 			}
 			if err == nil || is(err, pfs.Unavailable) {
 				continue

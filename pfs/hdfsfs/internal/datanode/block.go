@@ -95,9 +95,11 @@ type Block struct {
 // Create begins to write the new block that the NameNode has named. An error of the DataNodes is a *PipelineError.
 func (c *Client) Create(n NameNode, located *hdfsproto.LocatedBlock, o BlockOptions, sums *Sums) (*Block, error) {
 	b := c.newBlock(n, located, o, sums)
+	c.note(located.GetLocations(), false)
 	cn, failure := b.build(hdfsproto.Stage_PIPELINE_SETUP_CREATE, 0)
 	if failure != nil {
 		b.end()
+		c.noteDead(failure.Bad)
 		return nil, failure
 	}
 	b.start(cn)

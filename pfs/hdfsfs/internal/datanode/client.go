@@ -50,7 +50,7 @@ type Client struct {
 	closed   bool
 	idle     map[string][]*conn   // by address; the most recently used is at the end
 	suspects map[string]time.Time // when a DataNode failed, by address
-	dead     map[string]deadNode  // that failed in pipelines, by ID
+	known    map[string]knownNode // DataNodes of pipelines, by ID
 
 	writers atomic.Int32 // blocks that are being written
 }
@@ -60,7 +60,7 @@ func NewClient(opts Options) *Client {
 	id := make([]byte, 8)
 	_, _ = rand.Read(id) // it never fails
 	return &Client{opts: opts, name: "pfs-" + hex.EncodeToString(id), idle: map[string][]*conn{}, suspects: map[string]time.Time{},
-		dead: map[string]deadNode{}}
+		known: map[string]knownNode{}}
 }
 
 // Close closes the idle connections. Those in use are closed when their Streams end.

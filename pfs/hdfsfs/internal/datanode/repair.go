@@ -186,11 +186,19 @@ func (b *Block) transfer(more *pipeline, i int) error {
 }
 
 // noteDead records DataNodes that failed in a pipeline.
-func (c *Client) noteDead(nodes []*hdfsproto.DatanodeInfo) {
+func (c *Client) noteDead(nodes []*hdfsproto.DatanodeInfo) { c.note(nodes, true) }
+
+// note records that the NameNode named DataNodes, or that they failed.
+func (c *Client) note(nodes []*hdfsproto.DatanodeInfo, failed bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, n := range nodes {
-		c.dead[n.GetId().GetUuid()] = deadNode{n, time.Now()}
+		k := c.known[n.GetId().GetUuid()]
+		k.node, k.named = n, time.Now()
+		if failed {
+			k.failed = k.named
+		}
+		c.known[n.GetId().GetUuid()] = k
 	}
 }
 
@@ -198,18 +206,32 @@ func (c *Client) noteDead(nodes []*hdfsproto.DatanodeInfo) {
 func (c *Client) Dead() (all []*hdfsproto.DatanodeInfo) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for id, d := range c.dead {
-		if time.Since(d.at) > suspicion {
-			delete(c.dead, id)
-			continue
+	for id, k := range c.known {
+		switch {
+		case time.Since(k.named) > suspicion:
+			delete(c.known, id)
+		case time.Since(k.failed) <= suspicion:
+			all = append(all, k.node)
 		}
-		all = append(all, d.node)
 	}
 	return all
 }
 
-// deadNode is a DataNode that failed.
-type deadNode struct {
-	node *hdfsproto.DatanodeInfo
-	at   time.Time
+// Alive returns the number of DataNodes that the NameNode named in the last minute, without the failed ones.
+func (c *Client) Alive(failed []*hdfsproto.DatanodeInfo) (n int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for id, k := range c.known {
+		gone := slices.ContainsFunc(failed, func(f *hdfsproto.DatanodeInfo) bool { return f.GetId().GetUuid() == id })
+		if !gone && time.Since(k.named) <= suspicion {
+			n++
+		}
+	}
+	return n
+}
+
+// knownNode is what is known of a DataNode.
+type knownNode struct {
+	node          *hdfsproto.DatanodeInfo
+	named, failed time.Time // last
 }
