@@ -10,18 +10,26 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// recoverLease closes the file at a path in HDFS that a writer has left open. A heartbeat of a DataNode
-// begins the recovery of the last block, so it takes seconds.
+// recoveryTime is how long the recovery of a block may take before another one is asked for. A heartbeat of a DataNode
+// begins it, so it takes seconds. HDFS itself repeats one that failed only after 20 minutes.
+const recoveryTime = 10 * time.Second
+
+// recoverLease closes the file at a path in HDFS that a writer has left open.
 func (f *FS) recoverLease(ctx context.Context, at string) error {
 	until := time.Now().Add(2 * f.opts.Timeout)
-	closed, err := f.askFile(ctx, "recoverLease", at) // once: a second call would begin anew
-	for err == nil && !closed {
+	closed, err := f.askFile(ctx, "recoverLease", at)
+	for asked := time.Now(); err == nil && !closed; {
 		if time.Now().After(until) {
 			return pfs.Errorf("hdfsfs.recoverLease", "", pfs.Unavailable, "HDFS has not closed the file of a writer that died")
 		}
-		if err = wait(ctx, 100*time.Millisecond); err == nil {
-			closed, err = f.askFile(ctx, "isFileClosed", at)
+		if err = wait(ctx, 100*time.Millisecond); err != nil {
+			return err
 		}
+		method := "isFileClosed"
+		if time.Since(asked) > recoveryTime {
+			method, asked = "recoverLease", time.Now()
+		}
+		closed, err = f.askFile(ctx, method, at)
 	}
 	return err
 }
