@@ -168,9 +168,9 @@ func (x *Web) newJobPage(v *visit, _ pfs.Path) error {
 		}
 		switch {
 		case j.Spec.Tool != "":
-			return pfs.Errorf("web.newJobPage", "", pfs.Unsupported, "the job %q belongs to a command of paddlectl: run that command again", j.Spec.Name)
+			return x.refuse(v, "The job belongs to a command of paddlectl: run that command again.")
 		case j.Spec.PAI != nil:
-			return pfs.Errorf("web.newJobPage", "", pfs.Unsupported, "the job %q came from a file of OpenPAI, whose roles the form does not have: submit that file again", j.Spec.Name)
+			return x.refuse(v, "The job came from a file of OpenPAI, whose roles the form does not have: submit that file again.")
 		}
 	}
 	x.render(v.w, http.StatusOK, "newjob", p)

@@ -178,7 +178,7 @@ func TestJobFile(t *testing.T) {
 			t.Errorf("%.20q: %s", text, got.Status)
 		}
 	}
-	s.post(t, "/ui/newjob/file", fields("check", strings.Repeat("a", 1<<20+1))...).want(t, http.StatusOK).wants(t, "at most 1048576")
+	s.post(t, "/ui/newjob/file", fields("check", strings.Repeat("a", 1<<20+1))...).want(t, http.StatusOK).wants(t, "more than 1048576 bytes")
 }
 
 // paiJobFile is a job of OpenPAI, whose program is in alice's home.
@@ -199,7 +199,7 @@ func TestJobFilePAI(t *testing.T) {
 		t.Errorf("the job is %+v, %v", r, err)
 	}
 	s.get(t, to).want(t, http.StatusOK).wants(t, "<dt>reader</dt>", "train.py --reader", "reader-1")
-	s.get(t, to+"/clone").want(t, http.StatusNotImplemented).wants(t, "submit that file again")
+	s.get(t, to+"/clone").want(t, http.StatusConflict).wants(t, "Not possible", ">The job came from a file of OpenPAI")
 }
 
 // TestJobsOfOthers asks for jobs of another user, and without the token of the session.

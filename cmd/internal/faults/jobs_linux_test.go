@@ -109,6 +109,11 @@ func TestRunCommand(t *testing.T) {
 			t.Errorf("run printed %q, want %q once", out, want)
 		}
 	}
+	piped := j.command("name: piped\nentry: \"true\"\n", "submit", "--dry-run", "-", pkg)
+	piped.Env = append(piped.Env, j.env...)
+	if code, out := j.run(piped); code != 0 || !strings.Contains(out, "name: piped") {
+		t.Errorf("submit of standard input: exit %d: %s", code, out)
+	}
 	out = j.do(7, "run", "-jobname", "bad", "-entry", `echo kept >$PFS_OUTPUT/kept; exit 7`, pkg)
 	if !strings.Contains(out, "exit code 7") {
 		t.Errorf("run printed %q", out)

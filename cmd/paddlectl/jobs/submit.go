@@ -142,7 +142,7 @@ func (s *session) followLogs(ctx context.Context, name string, json bool) error 
 
 // prepare completes d by file, flags and operand.
 func (o *submitOptions) prepare(ctx context.Context, a *app.App, d *jobfile.Draft, operands []string) (*session, *submit.Submission, error) {
-	if len(operands) > 0 && o.file == "" && isFile(operands[0]) {
+	if len(operands) > 0 && o.file == "" && (operands[0] == "-" || isFile(operands[0])) {
 		o.file, operands = operands[0], operands[1:]
 	}
 	if len(operands) > 1 {

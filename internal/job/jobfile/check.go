@@ -269,7 +269,7 @@ func (d *document) checkPAI2(p *paiProtocol) {
 	if v := fmt.Sprint(p.ProtocolVersion); p.ProtocolVersion != nil && v != "2" {
 		d.fail("enum", "protocolVersion", "2", "the version is 2, not %.20s", v).edit = d.replaceValue("protocolVersion", "2")
 	}
-	d.checkName("name", p.Name, paiName(), regexp.MustCompile(`[^a-zA-Z0-9_-]`), "at most 255 letters, digits, '_' and '-'")
+	d.checkName("name", p.Name, paiName(), notPAI2Name(), "at most 255 letters, digits, '_' and '-'")
 	images := []string{}
 	for i, q := range p.Prerequisites {
 		at := fmt.Sprintf("prerequisites[%d]", i)

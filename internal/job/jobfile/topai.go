@@ -28,9 +28,10 @@ func (w *writer) paiVariables(i int) {
 }
 
 var (
-	notPAIName = atFirstUse(`[^A-Za-z0-9\-._~]`)
-	notPAIRole = atFirstUse(`[^A-Za-z0-9._~]`)
-	notPAITask = atFirstUse(`\W`)
+	notPAIName  = atFirstUse(`[^A-Za-z0-9\-._~]`)
+	notPAI2Name = atFirstUse(`[^a-zA-Z0-9_-]`)
+	notPAIRole  = atFirstUse(`[^A-Za-z0-9._~]`)
+	notPAITask  = atFirstUse(`\W`)
 )
 
 // taskOf is what both versions of OpenPAI have of a role.
@@ -137,7 +138,7 @@ func (w *writer) paiName(not *regexp.Regexp) string {
 
 func (w *writer) pai2() *paiProtocol {
 	r := w.rest
-	p := &paiProtocol{ProtocolVersion: 2, Name: w.paiName(regexp.MustCompile(`[^a-zA-Z0-9_-]`)), Type: "job", TaskRoles: map[string]*paiTask{}}
+	p := &paiProtocol{ProtocolVersion: 2, Name: w.paiName(notPAI2Name()), Type: "job", TaskRoles: map[string]*paiTask{}}
 	if n := take(&r.MaxAttempts); n != nil {
 		p.JobRetryCount = ptr(*n - 1)
 	}

@@ -48,7 +48,7 @@ func (w *writer) tasks() *tasks {
 	if r.Queue != "" {
 		t.pai.Cluster = take(&r.Queue)
 		if t.pai.Cluster != "default" {
-			w.note("queue", "it is only in the variables of the job, and does not choose machines")
+			w.note("queue", "it chooses machines only on OpenPAI; elsewhere it is only in the variables of the job")
 		}
 	}
 	if take(&r.OutputDir) != "" {
