@@ -29,7 +29,13 @@ import (
 // version is the version of this program, set by -ldflags "-X main.version=1.2.3".
 var version = "unknown"
 
-func main() { os.Exit(app.NewMain("", version, commands).Run(context.Background())) }
+func main() {
+	code, is := localjobs.Launch(os.Args)
+	if !is {
+		code = app.NewMain("", version, commands).Run(context.Background())
+	}
+	os.Exit(code)
+}
 
 // commands is the program with all its commands.
 func commands(a *app.App) *cli.App {

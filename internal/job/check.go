@@ -110,7 +110,7 @@ func (s *Spec) Check() error {
 	}
 	for i, c := range s.Claims {
 		switch same := func(o Claim) bool { return o.Dir == c.Dir }; {
-		case !claimName.MatchString(c.Name):
+		case !isSubdomain(c.Name):
 			return bad("claims", c.Name, "it is not the name of a claim: lower-case letters, digits, '-' and '.'")
 		case !path.IsAbs(c.Dir) || path.Clean(c.Dir) != c.Dir || c.Dir == "/" || strings.ContainsAny(c.Dir, ":\x00"):
 			return bad("claims", c.Dir, "an absolute path is needed, such as /data")
@@ -119,19 +119,28 @@ func (s *Spec) Check() error {
 		}
 	}
 	for name, value := range s.NodeSelector {
-		if !labelKey.MatchString(name) || !labelValue.MatchString(value) {
+		if !isLabelKey(name) || value != "" && !isLabel(value) {
 			return bad("node_selector", name+"="+value, "it is not a label of a machine: KEY=VALUE, with letters, digits, '-', '_' and '.'")
 		}
 	}
 	return nil
 }
 
-// The names of claims, and labels, as Kubernetes has them.
+// Names as Kubernetes has them. Patterns with the lengths in them would take a quarter of the start of every paddlectl.
 var (
-	claimName  = regexp.MustCompile(`^[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?$`)
-	labelKey   = regexp.MustCompile(`^([a-z0-9][a-z0-9.-]{0,251}/)?[A-Za-z0-9]([A-Za-z0-9_.-]{0,61}[A-Za-z0-9])?$`)
-	labelValue = regexp.MustCompile(`^([A-Za-z0-9]([A-Za-z0-9_.-]{0,61}[A-Za-z0-9])?)?$`)
+	subdomain = regexp.MustCompile(`^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$`)
+	label     = regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9_.-]*[A-Za-z0-9])?$`)
 )
+
+func isSubdomain(name string) bool { return len(name) <= 253 && subdomain.MatchString(name) }
+
+func isLabel(name string) bool { return len(name) <= 63 && label.MatchString(name) }
+
+// isLabelKey reports whether key is the name of a label, which a subdomain may precede.
+func isLabelKey(key string) bool {
+	before, name, two := strings.Cut(key, "/")
+	return !two && isLabel(key) || two && isSubdomain(before) && isLabel(name)
+}
 
 func (s *Spec) checkRoles() error {
 	if s.PAI != nil && len(s.Roles) > 0 {
@@ -173,8 +182,12 @@ func isRelative(name string) bool {
 
 var envName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
-// engineEnv matches the variables that engines set.
-var engineEnv = regexp.MustCompile(`^(PFS_.*|PADDLE_INIT_.*|PADDLE_CLOUD_.*|PADDLE_TRAINER.*|PADDLE_PSERVER.*|PADDLE_CURRENT_ENDPOINT|PADDLE_PORT|PADDLE_JOB_NAME|PADDLE_TRAINING_ROLE|TRAINING_ROLE|TRAINER_ID|TRAINERS|PSERVERS|TRAINER_PACKAGE|TOPOLOGY|ENTRY|POD_IP)$`)
+// The variables that engines set: their names, and what names begin with.
+var (
+	engineEnv = []string{"PADDLE_CURRENT_ENDPOINT", "PADDLE_PORT", "PADDLE_JOB_NAME", "PADDLE_TRAINING_ROLE", "TRAINING_ROLE", "TRAINER_ID", "TRAINERS", "PSERVERS",
+		"TRAINER_PACKAGE", "TOPOLOGY", "ENTRY", "POD_IP"}
+	engineEnvs = []string{"PFS_", "PADDLE_INIT_", "PADDLE_CLOUD_", "PADDLE_TRAINER", "PADDLE_PSERVER"}
+)
 
 var toolName = regexp.MustCompile(`^[a-z-]+$`)
 
@@ -183,7 +196,7 @@ func checkEnv(name string) string {
 	switch {
 	case !envName.MatchString(name):
 		return "it is not the name of a variable: letters, digits and '_', not beginning with a digit"
-	case engineEnv.MatchString(name):
+	case slices.Contains(engineEnv, name), slices.ContainsFunc(engineEnvs, func(begin string) bool { return strings.HasPrefix(name, begin) }):
 		return "the engine sets this variable"
 	}
 	return ""

@@ -141,6 +141,24 @@ func TestCheck(t *testing.T) {
 	}
 }
 
+func TestNodeSelector(t *testing.T) {
+	long := strings.Repeat("a", 63)
+	for _, c := range []struct {
+		key, value string
+		ok         bool
+	}{
+		{"disk", "ssd", true}, {"example.org/Disk_1", "", true}, {long, long, true}, {strings.Repeat("a", 253) + "/b", "1", true},
+		{"", "ssd", false}, {"example.org/", "ssd", false}, {"/disk", "ssd", false}, {"a/b/c", "ssd", false}, {"Example.org/disk", "ssd", false},
+		{"disk-", "ssd", false}, {"disk", ".ssd", false}, {long + "a", "", false}, {"disk", long + "a", false}, {strings.Repeat("a", 254) + "/b", "1", false},
+	} {
+		s := spec("a")
+		s.NodeSelector = map[string]string{c.key: c.value}
+		if err := s.Check(); (err == nil) != c.ok {
+			t.Errorf("%s=%s: %v", c.key, c.value, err)
+		}
+	}
+}
+
 func TestRecords(t *testing.T) {
 	ctx := context.Background()
 	fsys := memfs.New(memfs.Options{})

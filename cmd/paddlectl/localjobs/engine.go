@@ -4,13 +4,13 @@ package localjobs
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 
 	"github.com/paddlecloud/pfs/cmd/internal/app"
 	"github.com/paddlecloud/pfs/cmd/internal/cliargs"
-	"github.com/paddlecloud/pfs/cmd/internal/cliio"
 	"github.com/paddlecloud/pfs/internal/job"
 	"github.com/paddlecloud/pfs/internal/job/local"
 	"github.com/paddlecloud/pfs/pfs"
@@ -111,11 +111,27 @@ func command(a *app.App, root pfs.Path) func(what, dir string) *exec.Cmd {
 			cmd.Args = append(cmd.Args, "mount", "--root", string(root), dir)
 		case local.Unmount:
 			cmd.Args = append(cmd.Args, "umount", dir)
+		case local.Launcher:
+			cmd.Args = []string{a.Program, processName, what, dir}
 		default:
 			cmd.Args = append(cmd.Args, processName, what, dir)
 		}
 		return cmd
 	}
+}
+
+// Launch carries out the process of a worker, if args are the command line of one, and returns its exit code. It does without
+// the program and its commands, because the processes of all workers of a job start at once.
+func Launch(args []string) (code int, is bool) {
+	if len(args) != 4 || args[1] != processName || args[2] != local.Launcher {
+		return 0, false
+	}
+	code, err := local.Launch(args[3])
+	if err != nil {
+		fmt.Fprintf(os.Stderr, "%s: %v\n", args[0], err)
+		code = 1
+	}
+	return code, true
 }
 
 // Process returns the hidden command that the engine runs in the background.
@@ -127,12 +143,6 @@ func Process(a *app.App) *cli.Command {
 			switch what, dir := operands[0], operands[1]; what {
 			case local.Supervisor:
 				return supervise(ctx, a, dir)
-			case local.Launcher:
-				code, err := local.Launch(dir)
-				if err == nil && code != 0 {
-					err = cliio.Reported(code)
-				}
-				return err
 			default:
 				return cliargs.Usagef("%q is not known", what)
 			}
