@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"github.com/paddlecloud/pfs/pfs"
+	"github.com/paddlecloud/pfs/pfs/digest"
 )
 
 // List returns one page of dir in the directory's own order.
@@ -17,7 +18,12 @@ func (f *FS) List(ctx context.Context, name pfs.Path, opts pfs.ListOptions) (pag
 			return err
 		}
 		page.Next = next
-		return eachInTurn(ctx, names, func(entry string) error { return f.addEntry(&page, d, name, entry, opts.Digests) })
+		page.Entries = slices.Grow(page.Entries, len(names))
+		var mark []byte
+		if opts.Digests {
+			mark = make([]byte, digest.MaxMark)
+		}
+		return eachInTurn(ctx, names, func(entry string) error { return f.addEntry(&page, d, name, entry, mark) })
 	})
 	if err != nil {
 		return pfs.Page{}, err
@@ -53,8 +59,9 @@ func eachInTurn(ctx context.Context, names []string, do func(name string) error)
 	return nil
 }
 
-// addEntry adds one entry to the page, unless it is hidden or was removed meanwhile.
-func (f *FS) addEntry(page *pfs.Page, d dir, parent pfs.Path, entry string, digests bool) error {
+// addEntry adds one entry to the page, unless it is hidden or was removed meanwhile. mark is memory for its stored digest; nil if that is
+// not asked for.
+func (f *FS) addEntry(page *pfs.Page, d dir, parent pfs.Path, entry string, mark []byte) error {
 	st, err := d.stat(entry, false)
 	if err == nil && hidden(entry, st) {
 		return nil
@@ -73,8 +80,8 @@ func (f *FS) addEntry(page *pfs.Page, d dir, parent pfs.Path, entry string, dige
 	if err != nil {
 		return fail("localfs.List", parent.Join(entry), err)
 	}
-	if digests {
-		if m, ok := f.markOf(d, entry, st); ok {
+	if mark != nil {
+		if m, ok := f.markOf(d, entry, st, mark); ok {
 			info.Digest = m.Digest
 		}
 	}

@@ -36,12 +36,11 @@ func (f *FS) removeMark(file *os.File) {
 }
 
 // markOf returns the stored digest of the file base, which st describes, if it is valid and the
-// file may be read.
-func (f *FS) markOf(d dir, base string, st stat) (digest.Mark, bool) {
+// file may be read. p is memory of digest.MaxMark bytes.
+func (f *FS) markOf(d dir, base string, st stat, p []byte) (digest.Mark, bool) {
 	if !st.mode.IsRegular() {
 		return digest.Mark{}, false
 	}
-	p := make([]byte, digest.MaxMark)
 	n, err := d.attribute(base, digest.MarkAttribute, p)
 	if err != nil {
 		return digest.Mark{}, false

@@ -6,6 +6,7 @@ import (
 	"os"
 
 	"github.com/paddlecloud/pfs/pfs"
+	"github.com/paddlecloud/pfs/pfs/digest"
 	"github.com/paddlecloud/pfs/pfs/internal/rules"
 )
 
@@ -25,7 +26,7 @@ func (f *FS) describe(d dir, base string, name pfs.Path) (pfs.Info, error) {
 		return pfs.Info{}, err
 	}
 	info, err := f.entryInfo(d, base, name, st)
-	if m, ok := f.markOf(d, base, st); ok {
+	if m, ok := f.markOf(d, base, st, make([]byte, digest.MaxMark)); ok {
 		info.Digest = m.Digest
 	}
 	return info, err

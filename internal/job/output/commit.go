@@ -21,8 +21,10 @@ type inventory struct {
 	*sorter.Sorter[string]
 	files, bytes int64
 
-	slots chan struct{} // of the goroutines that list directories
-	mu    sync.Mutex    // for the uploader and the fields above, while directories are listed
+	number uint32
+	looks  bool          // nothing is removed at the store
+	extra  bool          // something at the store is not here any more, and was not removed
+	slots  chan struct{} // of the goroutines that list directories
 }
 
 // listers is how many directories are listed at a time.
@@ -31,21 +33,34 @@ const listers = 8
 // takeInventory compares the files at the store with those that were sent. It removes those that are not here
 // any more, and notes those that must be sent again: it returns their number.
 func (u *uploader) takeInventory(ctx context.Context) (inv *inventory, wrong int, err error) {
-	inv = &inventory{slots: make(chan struct{}, listers), Sorter: sorter.New(strings.Compare)}
-	if _, err = u.takeDir(ctx, u.opts.Dir, inv); err != nil {
-		inv.Close()
+	if inv, err = u.look(ctx, false); err != nil {
 		return nil, 0, err
 	}
+	u.gone = false
+	return inv, u.unmatched(inv), nil
+}
+
+// look compares the files at the store with those that were sent. If it only looks, it may do that beside a pass.
+func (u *uploader) look(ctx context.Context, only bool) (*inventory, error) {
+	u.inventories++
+	inv := &inventory{number: u.inventories, looks: only, slots: make(chan struct{}, listers), Sorter: sorter.New(strings.Compare)}
+	if _, err := u.takeDir(ctx, u.opts.Dir, inv); err != nil {
+		inv.Close()
+		return nil, err
+	}
+	return inv, nil
+}
+
+// unmatched notes files that the inventory lacks: they must be sent again. It returns their number.
+func (u *uploader) unmatched(inv *inventory) (n int) {
 	for k, s := range u.states {
-		if s.current && s.matched != u.pass {
+		if s.current && s.matched != inv.number {
 			s.current = false
 			u.states[k] = s
-			wrong++
+			n++
 		}
-		s.matched = 0
 	}
-	u.gone = false
-	return inv, wrong, nil
+	return n
 }
 
 // takeDir takes the inventory of a directory. It returns the number of its entries that stay.
@@ -60,7 +75,7 @@ func (u *uploader) takeDir(ctx context.Context, dir pfs.Path, inv *inventory) (s
 		if err != nil {
 			return 0, err
 		}
-		inv.mu.Lock()
+		u.mu.Lock()
 		for _, info := range page.Entries {
 			name := dir.Join(info.Name)
 			if dir == u.opts.Dir && reserved(info.Name) {
@@ -81,7 +96,7 @@ func (u *uploader) takeDir(ctx context.Context, dir pfs.Path, inv *inventory) (s
 				extra = append(extra, name)
 			}
 		}
-		inv.mu.Unlock()
+		u.mu.Unlock()
 		if err != nil {
 			return 0, err
 		}
@@ -113,6 +128,12 @@ func (u *uploader) takeDir(ctx context.Context, dir pfs.Path, inv *inventory) (s
 		} else {
 			stay++
 		}
+	}
+	if inv.looks && len(extra) > 0 {
+		u.mu.Lock()
+		inv.extra = true
+		u.mu.Unlock()
+		return stay, nil
 	}
 	for _, name := range extra {
 		err := retry.From(ctx).Do(ctx, retry.Op{}, func(ctx context.Context) error { return u.opts.FS.Remove(ctx, name) })
@@ -146,7 +167,7 @@ func (u *uploader) take(ctx context.Context, name pfs.Path, info pfs.Info, inv *
 	if !info.IsRegular() || info.Size != s.size || s.sum == (pfs.LeafDigest{}) || sum != "" && got != s.sum {
 		return true, nil
 	}
-	s.matched = u.pass
+	s.matched = inv.number
 	u.states[k] = s
 	inv.files++
 	inv.bytes += s.size
@@ -191,6 +212,10 @@ func (u *uploader) commit(ctx context.Context, inv *inventory) (*Marker, error) 
 	if err := u.writeManifest(ctx, inv, m); err != nil {
 		return nil, err
 	}
+	m.Written = time.Now().UTC()
+	if u.exit != nil && !u.exit.Ended.IsZero() {
+		m.AfterExit = m.Written.Sub(u.exit.Ended).Seconds()
+	}
 	if err := writeMarker(ctx, u.opts.FS, u.opts.Dir, m); err != nil {
 		return nil, err
 	}
@@ -214,13 +239,10 @@ func writeMarker(ctx context.Context, fsys pfs.FileSystem, dir pfs.Path, m *Mark
 func (u *uploader) marker(inv *inventory) *Marker {
 	m := &Marker{
 		Version: formatVersion, Run: u.opts.Run, Exit: u.exit, Files: inv.files, Bytes: inv.bytes, LeftOut: u.leftCount,
-		Uploader: u.id, Written: time.Now().UTC(), Name: Failed,
+		Uploader: u.id, Name: Failed,
 	}
 	if u.exit != nil && u.exit.Code == 0 && !u.exit.Stopped {
 		m.Name = Success
-	}
-	if u.exit != nil && !u.exit.Ended.IsZero() {
-		m.AfterExit = m.Written.Sub(u.exit.Ended).Seconds()
 	}
 	if busy := u.progress.Busy.Seconds(); busy > 0 {
 		m.Rate = int64(float64(u.progress.Bytes) / busy)

@@ -124,9 +124,11 @@ func (s *scanner) sent(e transfer.Event, files map[pfs.Path]pfs.Info) {
 	k := key(s.rel(e.Path))
 	now := stateOf(info)
 	now.seen, now.tree, now.current = s.pass, s.n, true
-	now.sends = min(s.states[k].sends+1, maxSends)
 	now.sum = parseSum(e.Digest)
+	s.mu.Lock()
+	now.sends = min(s.states[k].sends+1, maxSends)
 	s.states[k] = now
+	s.mu.Unlock()
 	s.pending -= info.Size
 	s.progress.Files++
 	s.progress.Bytes += info.Size

@@ -19,10 +19,10 @@ type state struct {
 	inode              uint64
 	sum                pfs.LeafDigest // XXH3 of the content at the store; 0: not known yet
 	mode               uint16
-	sends              uint8 // how often it was sent, up to a limit
-	current            bool  // the store has this version
-	tree               uint8 // the local directory, by number
-	seen, matched      uint32
+	sends              uint8  // how often it was sent, up to a limit
+	current            bool   // the store has this version
+	tree               uint8  // the local directory, by number
+	seen, matched      uint32 // the pass and the inventory that found it last
 }
 
 // stateOf returns the state of a version that is not uploaded.
@@ -86,6 +86,8 @@ func (u *uploader) onePass(ctx context.Context, h how) error {
 			failed = err
 		}
 	}
+	u.mu.Lock()
+	defer u.mu.Unlock()
 	for k, s := range u.states {
 		if s.seen != u.pass {
 			delete(u.states, k)
@@ -120,6 +122,8 @@ func (u *uploader) passOver(ctx context.Context, t tree, h how) error {
 
 // keep keeps what is known about the files of a tree. It reports whether there are any.
 func (u *uploader) keep(t tree) (known bool) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
 	for k, s := range u.states {
 		if s.tree == t.n {
 			s.seen = u.pass
@@ -205,8 +209,10 @@ func (s *scanner) refused(dir, name pfs.Path, info pfs.Info) string {
 // changed notes a file, and reports whether it must be uploaded now.
 func (s *scanner) changed(name pfs.Path, info pfs.Info) bool {
 	k := key(s.rel(name))
-	old, known := s.states[k]
 	now := stateOf(info)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	old, known := s.states[k]
 	if known && old.current && old.same(now) {
 		old.seen = s.pass
 		s.states[k] = old

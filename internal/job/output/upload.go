@@ -162,8 +162,10 @@ type uploader struct {
 
 	deadline time.Time // of the marker; set when the entry has ended
 
-	states map[pfs.LeafDigest]state // by the digest of the path below opts.Dir
-	pass   uint32                   // number of the pass
+	mu          sync.Mutex               // for states, and the inventory that looks beside a pass
+	states      map[pfs.LeafDigest]state // by the digest of the path below opts.Dir
+	pass        uint32                   // number of the pass
+	inventories uint32                   // their number
 
 	scanned time.Duration // time of the last pass without sending
 	gone    bool          // files at the store may have no local file any more
@@ -277,7 +279,11 @@ func (u *uploader) try(ctx, pass context.Context) (*job.Uploaded, error) {
 
 // sync is a pass, and removes files from the store that are gone.
 func (u *uploader) sync(ctx context.Context, h how) error {
-	err := u.onePass(ctx, h)
+	return u.clear(ctx, u.onePass(ctx, h))
+}
+
+// clear removes files from the store that are gone, after a pass that ended with err.
+func (u *uploader) clear(ctx context.Context, err error) error {
 	if err == nil {
 		u.resumed = false
 	}
@@ -350,23 +356,15 @@ func (u *uploader) finish(ctx context.Context) (*job.Uploaded, error) {
 func (u *uploader) rest(ctx context.Context) (*inventory, *Marker, error) {
 	hopeless := time.Now().Add(patience)
 	for pause := 100 * time.Millisecond; ; pause = min(2*pause, 5*time.Second) {
-		before := u.progress.Files
 		m, err := u.begin(ctx)
 		if m != nil || errors.Is(err, ErrTaken) {
 			return nil, m, err
 		}
 		if err == nil {
-			err = u.sync(ctx, everything)
-		}
-		if err == nil && u.progress.Files == before {
-			u.opts.Pool.Trim()
 			var inv *inventory
-			var wrong int
-			if inv, wrong, err = u.takeInventory(ctx); err == nil {
-				if u.tell(nil); wrong == 0 {
-					return inv, nil, nil
-				}
-				inv.Close()
+			if inv, err = u.last(ctx); inv != nil {
+				u.tell(nil)
+				return inv, nil, nil
 			}
 		}
 		if u.tell(err); err == nil {
@@ -377,6 +375,37 @@ func (u *uploader) rest(ctx context.Context) (*inventory, *Marker, error) {
 			return nil, nil, err
 		}
 	}
+}
+
+// last is a pass that should find nothing to send. Then it returns the inventory, if that is right.
+func (u *uploader) last(ctx context.Context) (*inventory, error) {
+	before := u.progress.Files
+	var inv *inventory
+	var beside sync.WaitGroup
+	if u.pass > 0 && u.failure == nil && !u.resumed {
+		beside.Go(func() { inv, _ = u.look(ctx, true) })
+	}
+	err := u.onePass(ctx, everything)
+	beside.Wait()
+	if inv != nil && (err != nil || inv.extra || u.gone || u.progress.Files > before) {
+		inv.Close()
+		inv = nil
+	}
+	if err = u.clear(ctx, err); err != nil || u.progress.Files > before {
+		return nil, err
+	}
+	u.opts.Pool.Trim()
+	wrong := 0
+	if inv == nil {
+		inv, wrong, err = u.takeInventory(ctx)
+	} else {
+		wrong = u.unmatched(inv)
+	}
+	if wrong > 0 {
+		inv.Close()
+		return nil, nil
+	}
+	return inv, err
 }
 
 // acknowledge waits for the logs and tells the launcher that the work is done.
