@@ -24,9 +24,8 @@ if TYPE_CHECKING:
     from concurrent.futures import Future, ThreadPoolExecutor
 
 _GROUP_RECORDS, _GROUP_BYTES = 8192, 16 << 20  # located at a time
-_DECODED = 1024  # records at a time, which stay in the caches of the processor
+_DECODED_RECORDS, _DECODED_BYTES = 1024, 128 << 10  # decoded at a time: they stay in the caches, and malloc keeps their memory
 _PAUSE = 1e-6  # seconds
-_AHEAD = 2  # chunks
 _RANKS = (("RANK", "WORLD_SIZE"), ("PADDLE_TRAINER_ID", "PADDLE_TRAINERS_NUM"), ("PADDLE_INIT_TRAINER_ID", "PADDLE_INIT_NUM_GRADIENT_SERVERS"))
 
 
@@ -63,7 +62,7 @@ def stream(
     on_damage is "fail", "skip" or "salvage", as for Dataset; the attribute dataset.damage has what was left out.
 
     Memory is bounded by cache_bytes for the decompressed chunks that a shuffle returns to, five
-    chunks more (the one in use, two ahead, and what the thread works with), and about 16 MiB of records.
+    chunks more (the one in use, up to two ahead, and what the thread works with), and about 16 MiB of records.
     """
     if rank is None or world_size is None:
         if rank is not None or world_size is not None:
@@ -180,7 +179,8 @@ class Stream:
         if self.shuffle == "global" and len(dataset) * _record_bytes(dataset) > dataset.cache_bytes:
             return ((numbers, dataset.read_batch(numbers)) for numbers in groups)
         keep = 0 if self.shuffle == "none" else dataset.cache_bytes
-        return _Chunks(dataset.shards, dataset.starts, keep).records(groups)
+        step = max(1, min(_DECODED_RECORDS, int(_DECODED_BYTES / _record_bytes(dataset))))
+        return _Chunks(dataset.shards, dataset.starts, keep, step).records(groups)
 
     def state_dict(self) -> dict[str, Any]:
         """The position in the epoch, after the record that was yielded last. dataset, shuffle, seed,
@@ -278,8 +278,9 @@ class _Plan(NamedTuple):
 class _Chunks:
     """Reads records chunk by chunk, with a thread that reads and decompresses the next chunks."""
 
-    def __init__(self, shards: list[Shard], starts: Ints, keep: int) -> None:
-        self.shards, self.starts, self.keep = shards, starts, keep
+    def __init__(self, shards: list[Shard], starts: Ints, keep: int, step: int) -> None:
+        self.shards, self.starts, self.keep, self.step = shards, starts, keep, step
+        self.ahead = 2 if keep else 1  # in order, a second chunk ahead saves no time and needs fresh memory
         self.kept: OrderedDict[_Key, Loaded] = OrderedDict()
         self.bytes = 0
         self.memory = Memory()
@@ -353,15 +354,16 @@ class _Chunks:
                 failure = e
                 break
             if plan.order is None:
-                for k in range(start, end, _DECODED):
-                    yield plan.numbers[k : min(k + _DECODED, end)], Part(chunk, plan.local[k : min(k + _DECODED, end)])
+                for k in range(start, end, self.step):
+                    stop = min(k + self.step, end)
+                    yield plan.numbers[k:stop], Part(chunk, plan.local[k:stop])
             else:
                 found += chunk.records(plan.local[start:end].tobytes())
         if plan.order is not None:
             back = np.argsort(plan.order)
             out = [found[k] for k in (back if failure is None else back[: plan.order[len(found)]]).tolist()]
-            for k in range(0, len(out), _DECODED):
-                yield plan.numbers[k : k + _DECODED], out[k : k + _DECODED]
+            for k in range(0, len(out), self.step):
+                yield plan.numbers[k : k + self.step], out[k : k + self.step]
         if failure is not None:
             raise failure
 
@@ -377,7 +379,7 @@ class _Chunks:
                 self.bytes -= old.nbytes if self.keep else 0
                 self.memory.give(old)
         for ahead in coming:
-            if len(self.loading) >= _AHEAD:
+            if len(self.loading) >= self.ahead:
                 break
             if ahead not in self.kept and ahead not in self.loading:
                 self.loading[ahead] = pool.submit(self._load, ahead)
