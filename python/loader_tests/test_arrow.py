@@ -50,3 +50,16 @@ class Arrow(InDirectory):
         m = json.loads(path.read_text())
         path.write_text(json.dumps({**m, "columns": [{"name": "a", "type": "text"}]}))
         self.assertEqual(recordio.Dataset(self.dir / "x").to_arrow().to_pylist(), [{"value": b"a"}, {"value": b"b"}])
+
+    def test_arrow_of_labels(self) -> None:
+        """The columns of [features, labels] are those of the manifest, in its order."""
+        recordio.convert(self.dir / "x", [[[1, 2.0], ["b", 0]], [[3, None], ["c", 1]]], 100, "t", payload="msgpack")
+        path = self.dir / "x" / ".t.manifest"
+        m = json.loads(path.read_text())
+        kinds = [("int", 0), ("int", 2), ("float", 0), ("text", 1)]
+        for names in (["a", "l2", "b", "l1"], [""] * 4):
+            path.write_text(json.dumps({**m, "columns": [{"name": n, "type": t, "label": label} for n, (t, label) in zip(names, kinds)]}))
+            table = recordio.Dataset(self.dir / "x").to_arrow()
+            self.assertEqual(table.schema.names, names if names[0] else ["column0", "column1", "column2", "column3"])
+            self.assertEqual([str(t) for t in table.schema.types], ["int64", "int64", "double", "string"])
+            self.assertEqual([list(row.values()) for row in table.to_pylist()], [[1, 0, 2.0, "b"], [3, 1, None, "c"]])

@@ -182,6 +182,8 @@ class Dataset(InDirectory):
     def test_nothing_there(self) -> None:
         with self.assertRaisesRegex(FileNotFoundError, "no file matches"):
             recordio.Dataset(self.dir / "x*")
+        with self.assertRaisesRegex(FileNotFoundError, "No such file or directory: '.*x'"):
+            recordio.Dataset(self.dir / "x")
         for directory in (self.dir, "/"):
             with self.assertRaisesRegex(ValueError, "is a directory without a dataset"):
                 recordio.Dataset(directory)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import decimal
+import operator
 from typing import TYPE_CHECKING, Any, Callable
 
 import numpy as np
@@ -112,13 +113,14 @@ def table(dataset: Dataset) -> pa.Table:
     are maps; other samples become one column, value."""
     from .streaming import Stream
 
-    columns = [(c["name"], Type(c["type"])) for c in dataset.columns if c["type"] != "skip"]
-    if not columns or dataset.payload == "raw" or any(c.get("label") for c in dataset.columns):
+    columns = [(c["name"], Type(c["type"]), c.get("label", 0)) for c in dataset.columns if c["type"] != "skip"]
+    if not columns or dataset.payload == "raw":
         values = list(dataset)
         maps = bool(values) and all(isinstance(v, dict) for v in values)
         return pa.table({name: _array([v.get(name) for v in values]) for name in values[0]} if maps else {"value": _array(values)})
-    schema = pa.schema([(name or "column%d" % i if len(columns) > 1 else name or "value", type_of(t)) for i, (name, t) in enumerate(columns)])
-    fixes = [_optional(t, dataset.payload) for _, t in columns]
+    schema = pa.schema([(name or "column%d" % i if len(columns) > 1 else name or "value", type_of(t)) for i, (name, t, _) in enumerate(columns)])
+    fixes = [_optional(t, dataset.payload) for _, t, _ in columns]
+    gets = _gets(columns)
     decoder = Decoder(None, dataset.payload, [])
     batches: list[list[pa.Array]] = []
     whole = Stream(dataset, 1, 0)
@@ -126,9 +128,9 @@ def table(dataset: Dataset) -> pa.Table:
     for _, records in whole._reading(whole._groups(0, 0, 1)):
         rows += decoder(records)
         if len(rows) >= _ROWS:
-            batches.append(_batch(rows, columns, fixes, schema))
+            batches.append(_batch(rows, gets, fixes, schema))
             rows = []
-    batches.append(_batch(rows, columns, fixes, schema))
+    batches.append(_batch(rows, gets, fixes, schema))
     for i, of_field in enumerate(zip(*batches)):
         schema = schema.set(i, schema.field(i).with_type(next((a.type for a in of_field if a.type != schema.field(i).type), schema.field(i).type)))
     return pa.table([pa.chunked_array([a.cast(f.type) for a in arrays], f.type) for f, arrays in zip(schema, zip(*batches))], schema=schema)
@@ -144,10 +146,21 @@ def _array(values: list[Any], kind: pa.DataType | None = None) -> pa.Array:
         return pa.array(values, pa.uint64())
 
 
-def _batch(rows: list[Any], columns: list[tuple[str, Type]], fixes: list[Fix], schema: pa.Schema) -> list[pa.Array]:
-    arrays = []
-    for i, ((name, _), fix) in enumerate(zip(columns, fixes)):
-        key: Any = name if name else i
-        values = rows if not name and len(columns) == 1 else [row.get(key) if name else row[key] for row in rows]
-        arrays.append(_array([fix(v) for v in values], schema.field(i).type))
-    return arrays
+def _gets(columns: list[tuple[str, Type, int]]) -> list[Callable[[Any], Any]]:
+    """Returns the functions that take the values of the columns out of a record."""
+    labels = sorted(label for _, _, label in columns if label)
+    if labels:
+        features = iter(range(len(columns)))
+        places = [(1, labels.index(label)) if label else (0, next(features)) for _, _, label in columns]
+        return [_place(part, i) for part, i in places]
+    if len(columns) == 1 and not columns[0][0]:
+        return [lambda row: row]
+    return [operator.methodcaller("get", name) if name else operator.itemgetter(i) for i, (name, _, _) in enumerate(columns)]
+
+
+def _place(part: int, i: int) -> Callable[[Any], Any]:
+    return lambda row: row[part][i]
+
+
+def _batch(rows: list[Any], gets: list[Callable[[Any], Any]], fixes: list[Fix], schema: pa.Schema) -> list[pa.Array]:
+    return [_array([fix(get(row)) for row in rows], field.type) for get, fix, field in zip(gets, fixes, schema)]

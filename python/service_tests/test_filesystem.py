@@ -51,7 +51,12 @@ def test_makedirs(fs, home):
     fs.makedirs(home + "/a/b", exist_ok=True)
     with pytest.raises(FileExistsError):
         fs.makedirs(home + "/a/b")
+    fs.mkdir(home + "/a/c/d")
+    with pytest.raises(FileExistsError):
+        fs.mkdir(home + "/a/c/d")
     fs.pipe(home + "/f", b"")
+    with pytest.raises(FileExistsError):
+        fs.mkdir(home + "/f")
     for exist_ok in (False, True):
         with pytest.raises(OSError):
             fs.makedirs(home + "/f", exist_ok=exist_ok)
@@ -252,6 +257,14 @@ def test_pandas_and_pyarrow(fs, home):
 def write_records(fs, path, records):
     payload = b"".join(struct.pack("<I", len(r)) + r for r in records)
     fs.pipe(path, struct.pack("<5I", 0x01020304, zlib.crc32(payload), 0, len(payload), len(records)) + payload)
+
+
+def test_nothing_there():
+    """A message says which part of the path is wrong."""
+    with pytest.raises(FileNotFoundError, match='no datacenter "nowhere" here, only local'):
+        recordio.Dataset("pfs://nowhere/home/alice/x")
+    with pytest.raises(FileNotFoundError, match="no file matches"):
+        recordio.Dataset("pfs://local/home/alice/x*")
 
 
 def test_records(fs, home, monkeypatch):

@@ -446,6 +446,9 @@ class PfsFileSystem(AsyncFileSystem):  # type: ignore[misc]
     async def _mkdir(self, path: str, create_parents: bool = True, **kwargs: Any) -> None:
         s, name = self._at(path)
 
+        if await self._exists(path):  # the service accepts a directory that is there already
+            raise Failure(EXIST, "", path)
+
         async def make() -> None:
             await s.call("mkdir", {"path": name, "mode": _DIR_MODE}, change=True)
 
