@@ -27,6 +27,9 @@ type Session interface {
 	Do(ctx context.Context, method string, do func(ctx context.Context) error) error
 	// Change is Do for a request that changes something. fields, such as "path" and a path, are for its audit line.
 	Change(ctx context.Context, method string, do func(ctx context.Context) error, fields ...any) error
+	// Turn waits for the user's turn to use a processor, for what has to be computed outside Do, such as decryption. The turn
+	// passes on after a millisecond. The caller calls end once.
+	Turn(ctx context.Context) (end func(), err error)
 	// Transfer waits for a place for a body or a file in transit, which has a buffer. The caller calls end once.
 	Transfer(ctx context.Context) (end func(), err error)
 	// Audit writes an audit line about what is not one Change.

@@ -75,6 +75,12 @@ func (x *Session) do(ctx context.Context, do func(ctx context.Context) error) er
 	return pfs.Guard("server.Session", "", func() error { return do(pfs.WithTurns(ctx, x.s.turnsOf(x.grant.Name))) })
 }
 
+// Turn waits for the user's turn to use a processor, for what has to be computed outside Do, such as decryption. The turn passes on
+// after a millisecond. The caller calls end once.
+func (x *Session) Turn(ctx context.Context) (end func(), err error) {
+	return x.s.turnsOf(x.grant.Name)(ctx)
+}
+
 // Change is Do for a request that changes something. fields, such as "path" and a path, are for its audit line.
 func (x *Session) Change(ctx context.Context, method string, do func(ctx context.Context) error, fields ...any) error {
 	err := x.Do(ctx, method, do)

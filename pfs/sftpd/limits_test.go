@@ -31,20 +31,19 @@ func TestStalledClient(t *testing.T) {
 	}
 }
 
-// TestTurns reads from two connections of a user and from one of another: what the first has read is carried out before the second
-// goes on, unless it takes too long, and the other user does not wait for it.
+// TestTurns reads from two connections of a user: what the first has read is carried out before the second goes on, unless it
+// takes too long.
 func TestTurns(t *testing.T) {
-	for _, rests := range []time.Duration{step / 2, time.Hour} {
+	const step = time.Millisecond
+	for _, busy := range []time.Duration{step / 2, time.Hour} {
 		synctest.Test(t, func(t *testing.T) {
-			queue := fair.New(2)
-			dial := func(user string) *pacedConn {
+			queue := fair.New(1)
+			dial := func() *pacedConn {
 				here, there := net.Pipe()
 				t.Cleanup(func() { here.Close() })
 				go func() { _, _ = here.Write([]byte("x")) }()
 				c := &pacedConn{Conn: there}
-				c.begin(func() (func(), error) {
-					return queue.TakeFor(t.Context(), step, fair.Claim{Key: user, Share: 1})
-				})
+				c.begin(func() (func(), error) { return queue.TakeFor(t.Context(), step, fair.Claim{Key: "alice"}) })
 				return c
 			}
 			began := time.Now()
@@ -53,11 +52,10 @@ func TestTurns(t *testing.T) {
 					t.Errorf("a read ends after %v, want %v: %v", time.Since(began), want, err)
 				}
 			}
-			first := dial("alice")
+			first := dial()
 			read(first, 0)
-			time.AfterFunc(rests, first.rest)
-			read(dial("bob"), 0)
-			read(dial("alice"), min(rests, step))
+			time.AfterFunc(busy, func() { _, _ = first.Read(make([]byte, 1)) }) // waits for more
+			read(dial(), min(busy, step))
 		})
 	}
 }

@@ -6,13 +6,11 @@ import (
 	"errors"
 	"log/slog"
 	"net"
-	"runtime"
 	"slices"
 	"strings"
 	"sync"
 	"time"
 
-	"github.com/paddlecloud/pfs/internal/fair"
 	"github.com/paddlecloud/pfs/internal/gateway"
 	"github.com/paddlecloud/pfs/pfs"
 	"github.com/paddlecloud/pfs/pfs/auth"
@@ -32,8 +30,6 @@ const (
 	maxSessions = 128
 	// maxHandles bounds the open files and directories of a session.
 	maxHandles = 256
-	// step is how long a connection keeps its turn. One that takes longer probably waits for something else.
-	step = time.Millisecond
 	// maxUserHandles bounds those of a user in all sessions.
 	maxUserHandles = 1024
 )
@@ -67,7 +63,6 @@ type Server struct {
 	fingerprint string
 
 	handles, sessions *shares
-	received          *fair.Queue // who may decrypt and take apart what was received
 
 	mu    sync.Mutex
 	conns map[net.Conn]*user // nil until the user is known
@@ -97,8 +92,7 @@ func New(cfg Config) (*Server, error) {
 	if err != nil {
 		return nil, pfs.Errorf("sftpd.New", "", pfs.Invalid, "the host key: %w", err)
 	}
-	s := &Server{cfg: cfg, uploads: newUploads(), conns: map[net.Conn]*user{}, handles: newShares(maxUserHandles), sessions: newShares(maxSessions),
-		received: fair.New(runtime.GOMAXPROCS(0))}
+	s := &Server{cfg: cfg, uploads: newUploads(), conns: map[net.Conn]*user{}, handles: newShares(maxUserHandles), sessions: newShares(maxSessions)}
 	s.ssh = &ssh.ServerConfig{
 		Config: ssh.Config{
 			KeyExchanges: []string{ssh.KeyExchangeMLKEM768X25519, ssh.KeyExchangeCurve25519, ssh.KeyExchangeECDHP256, ssh.KeyExchangeDH16SHA512},
@@ -228,15 +222,13 @@ func (s *Server) serve(ctx context.Context, nc net.Conn) error {
 	defer conn.Close()
 	go ssh.DiscardRequests(requests)
 	g, _ := conn.Permissions.ExtraData[grantKey{}].(auth.Grant)
-	paced.begin(func() (end func(), err error) {
-		return s.received.TakeFor(ctx, step, fair.Claim{Key: g.Name, Share: max(1, runtime.GOMAXPROCS(0)-1)})
-	})
 	remote := nc.RemoteAddr().String()
 	x, err := s.cfg.Open(ctx, g, remote)
 	if err != nil {
 		return err
 	}
 	defer x.Close()
+	paced.begin(func() (end func(), err error) { return x.Turn(ctx) })
 	u := &user{Session: x, home: s.cfg.Home(g.Identity), remote: remote}
 	for _, a := range s.cfg.Aliases {
 		u.aliases = append(u.aliases, Alias{a.From, strings.ReplaceAll(a.To, "{user}", g.Name)})
@@ -276,7 +268,7 @@ func (s *Server) serve(ctx context.Context, nc net.Conn) error {
 		work.Go(func() {
 			defer end()
 			defer ch.Close()
-			err := pfs.Guard("sftpd.channel", "", func() error { return s.channel(ctx, u, turnChannel{ch, paced}, requests) })
+			err := pfs.Guard("sftpd.channel", "", func() error { return s.channel(ctx, u, ch, requests) })
 			if err != nil {
 				s.cfg.Logger.Debug("sftp session ended", "remote", remote, "user", g.Name, "err", err)
 			}
@@ -287,15 +279,14 @@ func (s *Server) serve(ctx context.Context, nc net.Conn) error {
 
 // pacedConn ends a connection whose client accepts no bytes. The deadline for the login stays until begin is called.
 //
-// From then on, what was read is decrypted and carried out in a turn: from a Read until the session waits for more. Else
-// the connections of one user, each with bytes at hand, keep the processors.
+// From then on, what was read is decrypted in a turn, from one Read to the next. Else the connections of one user, each with
+// bytes at hand, keep the processors.
 type pacedConn struct {
 	net.Conn
+	end func() // ends the turn since the last Read; nil if there was none
 
 	mu   sync.Mutex                     // also: a Write and begin do not change the deadline at a time
 	take func() (end func(), err error) // waits for a turn; nil until begin is called
-	end  func()                         // ends the turn; nil if there is none
-	till time.Time                      // when it ends by itself
 }
 
 func (c *pacedConn) begin(take func() (end func(), err error)) {
@@ -308,43 +299,18 @@ func (c *pacedConn) begin(take func() (end func(), err error)) {
 
 // Read is called by one goroutine at a time.
 func (c *pacedConn) Read(p []byte) (int, error) {
-	n, err := c.Conn.Read(p)
-	c.mu.Lock()
-	take := c.take
-	if c.end != nil && time.Now().Before(c.till) {
-		take = nil
-	}
-	c.mu.Unlock()
-	if err != nil || take == nil {
-		return n, err
-	}
-	if end, err := take(); err == nil { // else the connection ends
-		c.mu.Lock()
-		c.end, c.till = end, time.Now().Add(step)
-		c.mu.Unlock()
-	}
-	return n, nil
-}
-
-// rest ends the turn.
-func (c *pacedConn) rest() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
 	if c.end != nil {
 		c.end()
 		c.end = nil
 	}
-}
-
-// turnChannel is a session whose connection rests while the session waits for bytes.
-type turnChannel struct {
-	ssh.Channel
-	conn *pacedConn
-}
-
-func (c turnChannel) Read(p []byte) (int, error) {
-	c.conn.rest()
-	return c.Channel.Read(p)
+	n, err := c.Conn.Read(p)
+	c.mu.Lock()
+	take := c.take
+	c.mu.Unlock()
+	if err == nil && take != nil {
+		c.end, _ = take() // else the connection ends
+	}
+	return n, err
 }
 
 func (c *pacedConn) Write(p []byte) (int, error) {

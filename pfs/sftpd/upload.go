@@ -264,11 +264,20 @@ func (up *upload) pad(ctx context.Context, off int64) error {
 
 // append writes the next bytes to the store, and notes the digests of leaves that are complete.
 func (up *upload) append(ctx context.Context, p []byte) error {
-	n, err := gateway.WriteAt(ctx, up.u, up.w, p, up.length())
+	err := up.u.Do(ctx, "write", func(ctx context.Context) error {
+		return pfs.InTurn(ctx, func() error {
+			if _, err := up.w.WriteAt(ctx, p, up.length()); err != nil {
+				return err // some of p may be staged: it is written again at the same place
+			}
+			_, _ = up.hash.Write(p)
+			return nil
+		})
+	})
 	if err != nil {
-		return err // some of p may be staged: it is written again at the same place
+		return err
 	}
-	_, _ = up.hash.Write(p)
+	n := len(p)
+	up.u.Moved(int64(n), 0)
 	up.mu.Lock()
 	up.size += int64(n)
 	if !up.isSet {
