@@ -257,6 +257,52 @@ func (j *jobs) serviceAway(t *testing.T) {
 	}
 }
 
+// submitKilled kills pfsd at several moments of a submit, for 2 seconds. The job runs, or there is nothing of it and its name is free.
+func (j *jobs) submitKilled(t *testing.T) {
+	submit := func(name string) *exec.Cmd {
+		return j.command(t, "submit", "--datacenter", j.place.name, "-jobname", name, "-image", python, "-cpu", "100m", "-memory", "64Mi", "-pservers", "1", "-pscpu", "100m", "-psmemory", "64Mi",
+			"-entry", `[ "$TRAINING_ROLE" = PSERVER ] && sleep 1000; echo done >$PFS_OUTPUT/done`, j.program)
+	}
+	succeed := func(t *testing.T, name string) {
+		if r := j.until(t, name, "the end of the job", ended); r.State != job.Succeeded || r.Attempt != 1 {
+			t.Errorf("%s after %d attempts: %s", r.State, r.Attempt, r.Reason)
+		}
+		j.s.paddlectl(t, "", "get", "outputs", "--datacenter", j.place.name, name)
+	}
+	began := time.Now()
+	if err := submit("undisturbed").Run(); err != nil {
+		t.Fatal(err)
+	}
+	whole := time.Since(began)
+	succeed(t, "undisturbed")
+	for _, percent := range []int{20, 50, 70, 80, 90} {
+		name := fmt.Sprintf("killed-at-%d", percent)
+		t.Run(name, func(t *testing.T) {
+			c := submit(name)
+			if err := c.Start(); err != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(whole * time.Duration(percent) / 100)
+			j.s.stop()
+			time.Sleep(2 * time.Second)
+			j.s.restart(t, j.file)
+			if err := c.Wait(); err != nil {
+				t.Logf("submit: %v", err)
+				if code := c.ProcessState.ExitCode(); code != 6 && code != 1 {
+					t.Errorf("submit ended with %d", code)
+				}
+				if left := j.k.Kubectl(t, "", "-n", job.Namespace("alice"), "get", "configmaps,secrets,services,jobs,statefulsets,pods", "-o", "name"); strings.Contains(left, job.ObjectName(name)) {
+					t.Errorf("there are still\n%s", left)
+				}
+				if err := submit(name).Run(); err != nil {
+					t.Fatal(err)
+				}
+			}
+			succeed(t, name)
+		})
+	}
+}
+
 // tokens lets the token of the pods expire while the programs do nothing.
 func (j *jobs) tokens(t *testing.T) {
 	j.life = "1m"

@@ -54,6 +54,7 @@ func matrix(t *testing.T, p pods, at place) {
 	t.Run("LostNode", j.lostNode)
 	t.Run("APIServer", j.apiServer)
 	t.Run("ServiceAway", j.serviceAway)
+	t.Run("SubmitKilled", j.submitKilled)
 	t.Run("Image", j.image)
 	t.Run("Crowded", j.crowded)
 	t.Run("Converted", j.converted)

@@ -149,6 +149,77 @@ func TestJobsOfTheService(t *testing.T) {
 	s.want(3, "delete registry hub")
 }
 
+// TestWrongFlags: each wrong value of a flag is refused with its name, before anything is created.
+func TestWrongFlags(t *testing.T) {
+	s := newJobService(t)
+	const many = 10_001
+	for _, c := range [][2]string{
+		{"-jobname a_b", `-jobname "a_b": '_' is not allowed`},
+		{"-name -a", `-jobname "-a": a name begins and ends with`},
+		{"-jobname a.", `-jobname "a.": a name begins and ends with`},
+		{"-jobname " + strings.Repeat("a", 64), "64 characters, and at most 63 are allowed"},
+		{"-cpu 0", `-cpu "0": more than 0 is needed`},
+		{"-cpu -1", `-cpu: "-1" is not a number of processors`},
+		{"-cpu 1e99", `-cpu: "1e99" is not a number of processors`},
+		{"-cpu", "flag --cpu needs a value"},
+		{"-gpu -1", `-gpu "-1": it cannot be negative`},
+		{"-gpu 0.5", `-gpu: "0.5" is not a whole number`},
+		{"-memory 1Zi", `-memory: "1Zi" is not an amount of memory`},
+		{"-memory -1Gi", `-memory: "-1Gi" is not an amount of memory`},
+		{"-memory 99999999999Ei", `-memory: "99999999999Ei" is not an amount of memory`},
+		{"-memory 1024", `-memory "1Ki": at least 4Mi is needed`},
+		{"-parallelism 0", `-parallelism "0": a number from 1 to 10000`},
+		{fmt.Sprint("-parallelism ", many), `-parallelism "10001": a number from 1 to 10000`},
+		{"-pservers -1", `-pservers: "-1": it cannot be negative`},
+		{fmt.Sprint("-pservers ", many), `-pservers "10001": a number from 1 to 10000`},
+		{"-pscpu 0", `-pscpu "0": more than 0 is needed`},
+		{"-psmemory 1Ki", `-psmemory "1Ki": at least 4Mi is needed`},
+		{"-psmemory all", `-psmemory: "all" is not an amount of memory`},
+		{"-passes 0", `-passes "0": at least 1 is needed`},
+		{"-topology /abs.py", `-topology "/abs.py": a file in the package is needed`},
+		{"-topology ../a.py", `-topology "../a.py": a file in the package is needed`},
+		{"-registry a_b", `-registry "a_b": '_' is not allowed`},
+		{"--env A", `-env: "A" is not NAME=VALUE`},
+		{"--env =1", "-env: it is not the name of a variable"},
+		{"--env A-B=1", `-env "A-B": it is not the name of a variable`},
+		{"--env PADDLE_TRAINER_ID=1", `-env "PADDLE_TRAINER_ID": the engine sets this variable`},
+		{"--input data", `-input: "data" is not a path on the service`},
+		{"--input /tmp", `-input "/tmp": a path on the service is needed`},
+		{"--output checkpoints", `-output "checkpoints": the absolute path of a directory is needed`},
+		{"--output /data/_SUCCESS", `-output "/data/_SUCCESS": outputs cannot have this name`},
+		{"--output /a/c --output /b/c", `-output "/b/c": "/a/c" has the same last element`},
+		{"--max-attempts 0", `-max-attempts "0": a number from 1 to 100`},
+		{"--restart never", `-restart "never": it is "job" or "rank"`},
+		{"--time-limit soon", `-time-limit: "soon" is no time`},
+		{"--time-limit -1h", `-time-limit: "-1h" is no time`},
+		{"--upload-wait 10", `-upload-wait: "10" is no time`},
+		{"--claim data", `-claim: "data" is not NAME:DIR`},
+		{"--claim data:dir", `-claim "dir": an absolute path is needed`},
+		{"--claim NFS:/data", `-claim "NFS": it is not the name of a claim`},
+		{"--node-selector disk", `-node-selector: "disk" is not KEY=VALUE`},
+		{"--node-selector disk=_", `-node-selector "disk=_": it is not a label`},
+		{"--format json", "--format is for --dry-run"},
+		{"--dry-run --format xml", "xml: yaml or json is needed"},
+		{"--no-such-flag", "unknown flag"},
+	} {
+		s.want(cliio.Usage, "submit -jobname j -entry x pkg "+c[0], c[1])
+	}
+	s.want(cliio.Usage, "submit -jobname j pkg", "-entry: a command is needed")
+	s.want(cliio.Usage, "submit -jobname j -entry x pkg pkg", "pkg is not a job file")
+	s.want(cliio.NotFound, "submit -jobname j -entry x --datacenter none pkg", `there is no datacenter "none"`)
+	if s.jobsDir() || s.engine.Submitted > 0 {
+		t.Error("a refused submit has left something")
+	}
+	s.want(0, "submit -jobname j -entry x pkg")
+	for _, c := range [][2]string{
+		{"logs -n x j", "--lines x: a number is needed"}, {"logs --since soon j", "since"}, {"logs --attempt x j", "attempt"}, {"wait --timeout soon j", "timeout"},
+		{"get outputs --attempt x j", "attempt"}, {"logs", "NAME is needed"}, {"kill", "NAME... is needed"}, {"describe", "NAME... is needed"}, {"delete registry a b", ""}, {"get nothing", "nothing"},
+	} {
+		s.want(cliio.Usage, c[0], c[1])
+	}
+	s.want(cliio.NotFound, "logs --rank 7 j", `has no worker "trainer-7"`)
+}
+
 // faultStep is the distance of the requests at which faults are injected.
 func faultStep() int {
 	if testing.Short() {

@@ -32,6 +32,7 @@ func (e *SpecError) Unwrap() error { return pfs.Invalid }
 const (
 	maxReplicas = 10000
 	maxAttempts = 100
+	maxOutputs  = 100
 	minMemory   = 4 << 20  // less does not start a process
 	maxSpec     = 48 << 10 // bytes as JSON, so that a request and a ConfigMap can hold it
 )
@@ -100,13 +101,8 @@ func (s *Spec) Check() error {
 			return err
 		}
 	}
-	for i, dir := range s.Outputs {
-		switch {
-		case path.Clean(dir) == "/" || !isRelative(strings.TrimPrefix(dir, "/")):
-			return bad("outputs", dir, "a local directory is needed, without \"..\"")
-		case slices.Contains(s.Outputs[:i], dir):
-			return bad("outputs", dir, "it is given twice")
-		}
+	if err := s.checkOutputs(); err != nil {
+		return err
 	}
 	for i, c := range s.Claims {
 		switch same := func(o Claim) bool { return o.Dir == c.Dir }; {
@@ -162,6 +158,37 @@ func (s *Spec) checkRoles() error {
 			return &SpecError{r.Name + ".gpu", fmt.Sprint(r.GPU), "it cannot be negative"}
 		case r.Memory < minMemory:
 			return &SpecError{r.Name + ".memory", FormatMemory(r.Memory), "at least 4Mi is needed; a number without a unit is bytes: write 1Gi or 512Mi"}
+		}
+	}
+	return nil
+}
+
+// ReservedOutputs are the names that outputs cannot have, beside which package output writes markers, the manifest and more.
+var ReservedOutputs = []string{"_SUCCESS", "_FAILED", "_INCOMPLETE", "_MANIFEST", "_UPLOADING", "restarts"}
+
+// checkOutputs refuses output directories that could not be uploaded. Their last elements are names at the store.
+func (s *Spec) checkOutputs() error {
+	if len(s.Outputs) > maxOutputs {
+		return &SpecError{"outputs", "", fmt.Sprintf("%d directories; a job can have %d", len(s.Outputs), maxOutputs)}
+	}
+	seen := map[string]string{}
+	for _, dir := range s.Outputs {
+		base := path.Base(dir)
+		other, twice := seen[base]
+		seen[base] = dir
+		reason := ""
+		switch {
+		case !path.IsAbs(dir) || path.Clean(dir) == "/" || !isRelative(dir[1:]):
+			reason = "the absolute path of a directory is needed, without \"..\""
+		case pfs.CheckName(base) != "":
+			reason = pfs.CheckName(base)
+		case slices.Contains(ReservedOutputs, base):
+			reason = "outputs cannot have this name: " + strings.Join(ReservedOutputs, ", ") + " are used beside them"
+		case twice:
+			reason = fmt.Sprintf("%q has the same last element, so the outputs of both would have the same names", other)
+		}
+		if reason != "" {
+			return &SpecError{"outputs", dir, reason}
 		}
 	}
 	return nil

@@ -83,7 +83,7 @@ var setters = map[string]func(d *Draft, text string) error{
 	"trainers.cpu":      parsed(func(d *Draft) *int64 { return &d.Trainer.CPU }, job.ParseCPU),
 	"trainers.gpu":      number(func(d *Draft) *int64 { return &d.Trainer.GPU }),
 	"trainers.memory":   parsed(func(d *Draft) *int64 { return &d.Trainer.Memory }, job.ParseMemory),
-	"pservers.replicas": number(func(d *Draft) *int { return &d.pservers }),
+	"pservers.replicas": setServers,
 	"pservers.cpu":      ofServers(parsed(func(d *Draft) *int64 { return &d.Pserver.CPU }, job.ParseCPU)),
 	"pservers.gpu":      ofServers(number(func(d *Draft) *int64 { return &d.Pserver.GPU })),
 	"pservers.memory":   ofServers(parsed(func(d *Draft) *int64 { return &d.Pserver.Memory }, job.ParseMemory)),
@@ -118,6 +118,18 @@ func ofServers(set func(*Draft, string) error) func(*Draft, string) error {
 		d.servers = true
 		return set(d, text)
 	}
+}
+
+func setServers(d *Draft, text string) error {
+	n := 0
+	if err := number(func(*Draft) *int { return &n })(d, text); err != nil {
+		return err
+	}
+	if n < 0 {
+		return fmt.Errorf("%q: it cannot be negative", text)
+	}
+	d.pservers = n
+	return nil
 }
 
 func setEnv(d *Draft, text string) error {

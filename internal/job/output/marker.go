@@ -3,6 +3,7 @@ package output
 import (
 	"context"
 	"errors"
+	"slices"
 	"strconv"
 	"time"
 
@@ -25,13 +26,7 @@ const (
 var markers = []string{Success, Failed, Incomplete}
 
 // reserved reports whether an output in the top directory cannot have this name.
-func reserved(name string) bool {
-	switch name {
-	case Success, Failed, Incomplete, Manifest, uploading, restartsIn:
-		return true
-	}
-	return false
-}
+func reserved(name string) bool { return slices.Contains(job.ReservedOutputs, name) }
 
 // Marker is the content of a marker.
 type Marker struct {

@@ -41,9 +41,6 @@ const (
 	// maxLeftOut bounds the entries in memory that were left out; the others are only counted.
 	maxLeftOut = 10_000
 
-	// maxDirs bounds the further output directories.
-	maxDirs = 100
-
 	// maxReasons bounds the reasons in a marker.
 	maxReasons = 10
 )
@@ -100,9 +97,6 @@ func Upload(ctx context.Context, opts Options) (*job.Uploaded, error) {
 	if opts.Pool == nil {
 		opts.Pool = transfer.NewPool(DefaultMemory)
 	}
-	if err := CheckDirs(opts.More); err != nil {
-		return nil, err
-	}
 	id, err := uploaderID(opts.Rank) // now, since the disk may fill up
 	if err != nil {
 		return nil, err
@@ -119,34 +113,6 @@ func Upload(ctx context.Context, opts Options) (*job.Uploaded, error) {
 	}
 	u := &uploader{opts: opts, id: id, states: map[pfs.LeafDigest]state{}}
 	return u.run(ctx)
-}
-
-// CheckDirs checks the further output directories of a job.
-func CheckDirs(dirs []string) error {
-	if len(dirs) > maxDirs {
-		return pfs.Errorf("output.CheckDirs", "", pfs.Invalid, "%d output directories; a job can have %d", len(dirs), maxDirs)
-	}
-	seen := map[string]string{}
-	for _, dir := range dirs {
-		base := filepath.Base(dir)
-		other, twice := seen[base]
-		seen[base] = dir
-		reason := ""
-		switch {
-		case !filepath.IsAbs(dir):
-			reason = "it must be an absolute path"
-		case pfs.CheckName(base) != "":
-			reason = pfs.CheckName(base)
-		case reserved(base) || base == string(filepath.Separator):
-			reason = "its last element cannot be used for outputs"
-		case twice:
-			reason = fmt.Sprintf("its last element is that of %q, too, and the outputs of both would have the same names", other)
-		}
-		if reason != "" {
-			return pfs.Errorf("output.CheckDirs", "", pfs.Invalid, "output directory %q: %s", dir, reason)
-		}
-	}
-	return nil
 }
 
 // uploader is the work of Upload. Only shipLogs runs beside run.
