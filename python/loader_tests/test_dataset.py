@@ -184,6 +184,8 @@ class Dataset(InDirectory):
             recordio.Dataset(self.dir / "x*")
         with self.assertRaisesRegex(FileNotFoundError, "No such file or directory: '.*x'"):
             recordio.Dataset(self.dir / "x")
+        with self.assertRaisesRegex(FileNotFoundError, "pfs://nowhere/home/alice/x$"):
+            recordio.Dataset("/pfs/nowhere/home/alice/x")
         for directory in (self.dir, "/"):
             with self.assertRaisesRegex(ValueError, "is a directory without a dataset"):
                 recordio.Dataset(directory)

@@ -248,6 +248,8 @@ def _paths(storage: Storage, read: Callable[[str], bytes], text: str, check: boo
         return _listed(storage, read, head, name, check)
     paths = storage.glob(text)
     if not paths:
+        if text.startswith("/pfs/"):
+            raise FileNotFoundError("%s: no file matches; without a mount, the service has it as pfs://%s" % (text, text[len("/pfs/") :]))
         if not set("*?[") & set(text):
             storage.size(text)  # its error says which part of the path is missing
         raise FileNotFoundError("%s: no file matches" % text)
