@@ -21,6 +21,7 @@
 # make bench-python   the Python package, compared with ArrayRecord, tfrecord, webdataset and MosaicML Streaming
 # make bench-mount   the mount, compared with the native file system, rclone mount and ceph-fuse
 # make faults  200 random cuts, flips and kills; results for docs/faults.md
+# make faults-hdfs   500 random faults in HDFS clusters of five kinds under load; results for docs/faults.md
 # make faults-slow   faults of a real HDFS and CephFS that last for minutes; results for docs/faults.md
 # make soak    move 6 GiB in 20,000 files from disk to HDFS to CephFS to disk, with kills on the way
 # make testbed-up, testbed-down   a real HDFS and CephFS, and a configuration of pfsd for them
@@ -33,7 +34,7 @@ LDFLAGS := -X main.version=$(VERSION)
 TAGS ?= $(shell [ -e /usr/include/cephfs/libcephfs.h ] && [ -e /usr/include/rados/librados.h ] && echo ceph)
 FLAGS = -tags=$(TAGS)
 
-.PHONY: build image python demo test test-all compile install-and-build bench bench-fair bench-jobs bench-data bench-stores bench-mount bench-python bench-gateways faults faults-slow soak fuzz lint cross testbed-install testbed-up testbed-down
+.PHONY: build image python demo test test-all compile install-and-build bench bench-fair bench-jobs bench-data bench-stores bench-mount bench-python bench-gateways faults faults-hdfs faults-slow soak fuzz lint cross testbed-install testbed-up testbed-down
 .NOTPARALLEL:
 # paddlectl has no CephFS built in: it runs where libcephfs is missing, and starts in half the time.
 build:
@@ -125,6 +126,9 @@ bench-python: build
 
 faults: build
 	$(GO) test -count=1 -timeout 60m -v -run 'TestFaults|TestToken' ./cmd/internal/faults -args -faults=200 -long=10240
+
+faults-hdfs:
+	$(GO) test -count=1 -timeout 120m -v -run TestRandomFaults ./pfs/hdfsfs -args -faults=100
 
 faults-slow:
 	GOFLAGS=$(FLAGS) $(GO) test -count=1 -timeout 60m -v -run TestSlow ./cmd/internal/faults

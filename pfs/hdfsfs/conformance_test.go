@@ -82,14 +82,63 @@ func TestConformance(t *testing.T) {
 				testbed.Long(t)
 				names = 100
 			}
-			pfstest.Run(t, pfstest.Options{
-				New:    func(t *testing.T) pfs.FileSystem { v.skip(t); return v.new(t, c, c.Scratch(t)) },
-				Reopen: func(t *testing.T, fsys pfs.FileSystem) pfs.FileSystem { return v.new(t, c, fsys.(*FS).opts.Root) },
-				Gaps:   pfstest.NoSymlink | pfstest.NoHardLink | pfstest.NoMknod | pfstest.NoRandomWrite | pfstest.NoAllocate | pfstest.NoCopy | pfstest.NoColon,
-				Names:  names, Parallel: true,
-				Times:  time.Millisecond,
-				Owners: []pfs.Owner{{Name: "alice"}, {Name: "bob"}}, Service: pfs.Owner{Name: c.Superuser},
-			})
+			conform(t, c, 0, names, func(t *testing.T, root string) pfs.FileSystem { v.skip(t); return v.new(t, c, root) })
+		})
+	}
+}
+
+// conform runs the suite over directories of a cluster.
+func conform(t *testing.T, c *testbed.HDFSCluster, more pfstest.Gap, names int, fresh func(t *testing.T, root string) pfs.FileSystem) {
+	pfstest.Run(t, pfstest.Options{
+		New:    func(t *testing.T) pfs.FileSystem { return fresh(t, c.Scratch(t)) },
+		Reopen: func(t *testing.T, fsys pfs.FileSystem) pfs.FileSystem { return fresh(t, fsys.(*FS).opts.Root) },
+		Gaps:   pfstest.NoSymlink | pfstest.NoHardLink | pfstest.NoMknod | pfstest.NoRandomWrite | pfstest.NoAllocate | pfstest.NoCopy | pfstest.NoColon | more,
+		Names:  names, Parallel: true,
+		Times:  time.Millisecond,
+		Owners: []pfs.Owner{{Name: "alice"}, {Name: "bob"}}, Service: pfs.Owner{Name: c.Superuser},
+	})
+}
+
+// clusterKind is a kind of clusters, with the options for it, and what it lacks.
+type clusterKind struct {
+	name    string
+	start   func(t testing.TB) *testbed.HDFSCluster
+	options func(t *testing.T, c *testbed.HDFSCluster, root string) Options
+	gap     pfstest.Gap
+}
+
+func trusting(_ *testing.T, c *testbed.HDFSCluster, root string) Options { return options(c, root) }
+
+var clusters = []clusterKind{
+	{"one NameNode", testbed.HDFSAlone, trusting, 0},
+	{"two NameNodes", testbed.HDFSPair, trusting, 0},
+	{"Kerberos", testbed.HDFSSecure, protectedBy("authentication"), pfstest.NoImpersonate},
+	{"Kerberos, integrity", testbed.HDFSSecure, protectedBy("integrity"), pfstest.NoImpersonate},
+	{"Kerberos, privacy", testbed.HDFSSecure, protectedBy("privacy"), pfstest.NoImpersonate},
+}
+
+// protectedBy returns the options for a cluster with Kerberos whose calls and data transfer have the same protection.
+func protectedBy(protection string) func(*testing.T, *testbed.HDFSCluster, string) Options {
+	return func(t *testing.T, c *testbed.HDFSCluster, root string) Options {
+		o := secureOptions(t, c, root)
+		o.Kerberos.Protection = protection
+		switch protection {
+		case "integrity":
+			o.NameNodes = []string{c.Integrity}
+		case "privacy":
+			o.NameNodes = []string{c.Privacy}
+		}
+		return o
+	}
+}
+
+// TestConformanceOfClusters runs the suite on those that TestConformance does not use.
+func TestConformanceOfClusters(t *testing.T) {
+	testbed.Long(t)
+	for _, k := range clusters[1:] {
+		t.Run(k.name, func(t *testing.T) {
+			c := k.start(t)
+			conform(t, c, k.gap, 100, func(t *testing.T, root string) pfs.FileSystem { return open(t, k.options(t, c, root)) })
 		})
 	}
 }

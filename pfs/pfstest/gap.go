@@ -60,6 +60,9 @@ var gapPromises = []promise{
 		WantKind(e, errOf(pfs.WithOwner(e.fs, owner)), pfs.Unsupported)
 		WantKind(e, errOf(pfs.Impersonate(e.fs, owner)), pfs.Unsupported)
 	}},
+	{says: "As answers Unsupported", only: NoImpersonate, check: func(e *env) {
+		WantKind(e, errOf(pfs.Impersonate(e.fs, e.opts.Owners[0])), pfs.Unsupported)
+	}},
 	{says: "LeafDigests answers Unsupported", only: NoLeafDigests, check: func(e *env) {
 		w := e.stage("/f", pfs.CreateOptions{}, Pattern(1, 1000))
 		if c, ok := w.(pfs.LeafDigester); ok {

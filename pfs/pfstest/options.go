@@ -118,6 +118,9 @@ const (
 	// LateWrites: what a Handle writes counts for usage and quotas only once it is synced.
 	LateWrites
 
+	// NoImpersonate: pfs.Impersonate answers Unsupported, although the store has users.
+	NoImpersonate
+
 	noOwners  // Options.Owners is empty
 	noService // Options.Service is zero
 )
