@@ -37,7 +37,7 @@ var allowed = map[string][]string{
 	"pfs/localfs": {"pfs", "pfs/digest", "pfs/internal/keylock", "pfs/internal/posix", "pfs/internal/rules", "internal/unixmode"},
 	"pfs/aferofs": {"pfs", "pfs/digest", "pfs/internal/posix", "pfs/internal/rules"},
 	"pfs/cephfs":  {"pfs", "pfs/digest", "pfs/retry", "pfs/internal/keylock", "pfs/internal/posix", "pfs/internal/rules", "internal/unixmode"},
-	"pfs/hdfsfs":  {"pfs", "pfs/digest", "pfs/retry", "pfs/internal/rules", "pfs/hdfsfs/internal/datanode", "pfs/hdfsfs/internal/hdfsproto", "pfs/hdfsfs/internal/rpc", "pfs/hdfsfs/internal/sasl"},
+	"pfs/hdfsfs":  {"internal/hadooptoken", "pfs", "pfs/digest", "pfs/retry", "pfs/internal/rules", "pfs/hdfsfs/internal/datanode", "pfs/hdfsfs/internal/hdfsproto", "pfs/hdfsfs/internal/rpc", "pfs/hdfsfs/internal/sasl"},
 	"pfs/sftpfs":  {"pfs", "pfs/digest", "pfs/internal/rules"},
 
 	// The client of HDFS.

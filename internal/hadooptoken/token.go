@@ -3,6 +3,7 @@
 package hadooptoken
 
 import (
+	"bytes"
 	"encoding/base64"
 	"errors"
 	"fmt"
@@ -17,8 +18,9 @@ type Token struct {
 	Service    string // the address for which Hadoop's programs use it
 }
 
-// The kinds of tokens of WebHDFS, without and with TLS.
+// The kinds of tokens: of NameNodes, and of WebHDFS without and with TLS.
 const (
+	HDFS     = "HDFS_DELEGATION_TOKEN"
 	WebHDFS  = "WEBHDFS delegation"
 	SWebHDFS = "SWEBHDFS delegation"
 )
@@ -40,7 +42,7 @@ func ParseURL(s string) (Token, error) {
 		return Token{}, fmt.Errorf("not a delegation token: %w", err)
 	}
 	d := decoder{rest: b}
-	t := Token{Identifier: d.bytes(), Password: d.bytes(), Kind: string(d.bytes()), Service: string(d.bytes())}
+	t := d.token()
 	if len(d.rest) > 0 {
 		d.fail()
 	}
@@ -92,6 +94,20 @@ func File(tokens []Token) []byte {
 	return appendLong(b, 0) // secret keys
 }
 
+// ParseFile returns the tokens of such a file.
+func ParseFile(b []byte) (all []Token, err error) {
+	rest, ok := bytes.CutPrefix(b, []byte("HDTS\x00"))
+	if !ok {
+		return nil, errors.New("it is no file of delegation tokens of version 0, as hdfs fetchdt writes it")
+	}
+	d := decoder{rest: rest}
+	for n := d.long(); n > 0 && d.err == nil; n-- {
+		d.bytes() // the service again
+		all = append(all, d.token())
+	}
+	return all, d.err
+}
+
 // appendLong appends n as WritableUtils.writeVLong.
 func appendLong(b []byte, n int64) []byte {
 	if n >= -112 && n <= 127 {
@@ -125,6 +141,10 @@ func (d *decoder) fail() {
 	if d.err == nil {
 		d.err = errors.New("not a delegation token: it is cut or damaged")
 	}
+}
+
+func (d *decoder) token() Token {
+	return Token{Identifier: d.bytes(), Password: d.bytes(), Kind: string(d.bytes()), Service: string(d.bytes())}
 }
 
 func (d *decoder) byte() byte {

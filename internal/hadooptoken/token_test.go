@@ -43,14 +43,24 @@ func TestToken(t *testing.T) {
 			t.Errorf("the first %d characters of a token are one", n)
 		}
 	}
-	if file := File([]Token{want}); !bytes.HasPrefix(file, []byte("HDTS\x00\x01\x0e127.0.0.1:9870")) || file[len(file)-1] != 0 {
+	file := File([]Token{want, want})
+	if !bytes.HasPrefix(file, []byte("HDTS\x00\x02\x0e127.0.0.1:9870")) || file[len(file)-1] != 0 {
 		t.Errorf("file %q", file)
+	}
+	if all, err := ParseFile(file); err != nil || !reflect.DeepEqual(all, []Token{want, want}) {
+		t.Errorf("the file has %+v, %v", all, err)
+	}
+	for n := range len(file) - 1 {
+		if _, err := ParseFile(file[:n]); err == nil {
+			t.Errorf("the first %d bytes of a file are one", n)
+		}
 	}
 }
 
 func FuzzParse(f *testing.F) {
 	f.Add(Token{Identifier{Owner: "a"}.Encode(), []byte("b"), "c", "d"}.URL())
 	f.Fuzz(func(t *testing.T, s string) {
+		_, _ = ParseFile([]byte("HDTS\x00" + s))
 		if token, err := ParseURL(s); err == nil {
 			_, _ = ParseIdentifier(token.Identifier)
 		}

@@ -107,8 +107,8 @@ func (a *attempt) abandonBlock(ctx context.Context, b *hdfsproto.LocatedBlock) e
 // full makes the error of a cluster that found no place for a block because there is
 // none. Otherwise it returns nil: DataNodes may be gone or busy.
 func (a *attempt) full(ctx context.Context, err error) error {
-	var remote remoteError
-	if !errors.As(err, &remote) || remote.Method() != "addBlock" {
+	var remote *rpc.RemoteError
+	if !errors.As(err, &remote) || remote.Method != "addBlock" {
 		return nil
 	}
 	all, failed := a.fs.clusterSpace(ctx)

@@ -142,7 +142,7 @@ func (f *FS) truncate(ctx context.Context, at string, size int64) error {
 	for {
 		var answer hdfsproto.BoolResponse
 		err := f.ask(ctx, "truncate", &hdfsproto.TruncateRequest{Path: &at, Length: proto.Uint64(uint64(size)), Client: &f.name}, &answer, rpc.Idempotent)
-		var remote remoteError
+		var remote *rpc.RemoteError
 		recovering := errors.As(err, &remote) && is(err, pfs.Conflict, pfs.Unavailable) // block recovery of the first attempt
 		switch {
 		case answer.GetResult() || err != nil && !recovering:

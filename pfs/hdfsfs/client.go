@@ -5,6 +5,7 @@ import (
 
 	krb "github.com/jcmturner/gokrb5/v8/client"
 	"github.com/paddlecloud/pfs/pfs"
+	"github.com/paddlecloud/pfs/pfs/hdfsfs/internal/hdfsproto"
 	"github.com/paddlecloud/pfs/pfs/hdfsfs/internal/rpc"
 )
 
@@ -20,6 +21,15 @@ func (c *cluster) newClient(user string) *client {
 	if k := c.opts.Kerberos; k != nil {
 		o.User = "" // the principal: another name would be impersonated
 		o.Service = k.Service
+	}
+	switch k := c.opts.Kerberos; {
+	case k == nil:
+	case k.TokenFile != "":
+		o.Token = func() (*hdfsproto.Token, error) {
+			t, err := k.token(c.opts.NameNodes)
+			return &hdfsproto.Token{Identifier: t.Identifier, Password: t.Password, Kind: &t.Kind, Service: &t.Service}, err
+		}
+	default:
 		o.Kerberos = func(ctx context.Context) (*krb.Client, error) {
 			if err := c.affirm(ctx, "hdfsfs.dial", pfs.Unavailable); err != nil {
 				return nil, err

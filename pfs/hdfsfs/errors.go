@@ -12,14 +12,13 @@ import (
 	"github.com/paddlecloud/pfs/pfs/hdfsfs/internal/rpc"
 )
 
-// exceptions maps the classes of exceptions of NameNodes and DataNodes to Kinds. A hint
+// exceptions maps the classes of exceptions of NameNodes to Kinds. A hint
 // replaces a message of the server that does not help.
 var exceptions = map[string]struct {
 	kind pfs.Kind
 	hint string
 }{
 	"java.io.FileNotFoundException":                                                       {pfs.NotExist, ""},
-	"org.apache.hadoop.fs.PathNotFoundException":                                          {pfs.NotExist, ""},
 	"org.apache.hadoop.fs.FileAlreadyExistsException":                                     {pfs.Exist, ""},
 	"org.apache.hadoop.fs.ParentNotDirectoryException":                                    {pfs.NotDir, ""},
 	"org.apache.hadoop.fs.PathIsNotDirectoryException":                                    {pfs.NotDir, ""},
@@ -28,11 +27,9 @@ var exceptions = map[string]struct {
 	"org.apache.hadoop.hdfs.protocol.UnresolvedPathException":                             {pfs.Symlink, ""},
 	"org.apache.hadoop.security.AccessControlException":                                   {pfs.Permission, ""},
 	"org.apache.hadoop.security.authorize.AuthorizationException":                         {pfs.Permission, ""},
-	"java.lang.SecurityException":                                                         {pfs.Permission, ""},
 	"org.apache.hadoop.fs.InvalidPathException":                                           {pfs.Invalid, ""},
 	"org.apache.hadoop.HadoopIllegalArgumentException":                                    {pfs.Invalid, ""},
 	"java.lang.IllegalArgumentException":                                                  {pfs.Invalid, ""},
-	"org.apache.hadoop.fs.FSLimitException$PathComponentTooLongException":                 {pfs.Invalid, "the name is longer than this HDFS allows (dfs.namenode.fs-limits.max-component-length)"},
 	"org.apache.hadoop.hdfs.protocol.FSLimitException$PathComponentTooLongException":      {pfs.Invalid, "the name is longer than this HDFS allows (dfs.namenode.fs-limits.max-component-length)"},
 	"org.apache.hadoop.hdfs.protocol.FSLimitException$MaxDirectoryItemsExceededException": {pfs.NoSpace, "the directory has as many entries as this HDFS allows (dfs.namenode.fs-limits.max-directory-items)"},
 	nameQuotaException:  {pfs.Quota, ""},
@@ -49,9 +46,7 @@ var exceptions = map[string]struct {
 	"org.apache.hadoop.hdfs.protocol.AlreadyBeingCreatedException":        {pfs.Conflict, "another writer holds the lease of the file"},
 	"org.apache.hadoop.hdfs.protocol.RecoveryInProgressException":         {pfs.Unavailable, "the file is being recovered from a writer that died"},
 	notReplicatedYet: {pfs.Unavailable, "the block before is not yet on enough DataNodes"},
-	"org.apache.hadoop.hdfs.BlockMissingException":                {pfs.Unavailable, "no DataNode that has the block is there"},
-	"org.apache.hadoop.security.token.SecretManager$InvalidToken": {pfs.Unavailable, "the token has ended"},
-	"org.apache.hadoop.util.DiskChecker$DiskOutOfSpaceException":  {pfs.NoSpace, ""},
+	"org.apache.hadoop.security.token.SecretManager$InvalidToken": {pfs.Unavailable, "the token has ended: replace the file of the delegation token"},
 }
 
 // The exceptions of a NameNode for a quota of names and for one of bytes.
@@ -77,7 +72,7 @@ func nameNodeSilent(err error) bool {
 
 // kindOf classifies an error of the cluster and of the network.
 func kindOf(err error) pfs.Kind {
-	var remote remoteError
+	var remote *rpc.RemoteError
 	var known *pfs.Error
 	var k pfs.Kind
 	switch {
@@ -93,25 +88,21 @@ func kindOf(err error) pfs.Kind {
 	return pfs.Unavailable // all other errors are failures of connections
 }
 
-// remoteError is an exception of the other side, whichever way it came.
-type remoteError interface {
-	error
-	Method() string    // the call it answered
-	Exception() string // its class
-	Message() string   // its text, which may be followed by a trace
-}
-
 // mendPipeline is the call of a writer who lost a DataNode of the block that he writes.
 const mendPipeline = "updateBlockForPipeline"
 
 // remoteKind looks the class up.
-func remoteKind(err remoteError) pfs.Kind {
-	if e, ok := exceptions[err.Exception()]; ok {
+func remoteKind(err *rpc.RemoteError) pfs.Kind {
+	if e, ok := exceptions[err.Class]; ok {
 		return e.kind
 	}
-	switch err.Method() {
+	switch err.Method {
 	case "addBlock":
 		return pfs.Unavailable // no DataNode could be chosen
+	case "append":
+		if strings.HasPrefix(err.Text, "append: lastBlock=") {
+			return pfs.Unavailable // no DataNode has told of that block yet
+		}
 	case mendPipeline:
 		return pfs.Conflict // the block is not being written any more
 	}
@@ -132,7 +123,7 @@ func fail(op string, name pfs.Path, err error) error {
 
 // cause returns err without paths of the cluster and stack traces.
 func cause(err error) error {
-	var remote remoteError
+	var remote *rpc.RemoteError
 	if !errors.As(err, &remote) {
 		return err
 	}
@@ -148,8 +139,8 @@ func cause(err error) error {
 }
 
 // remoteText returns the message of an exception, in plainer words than Hadoop's if there are any.
-func remoteText(err remoteError) string {
-	if e := exceptions[err.Exception()]; e.hint != "" {
+func remoteText(err *rpc.RemoteError) string {
+	if e := exceptions[err.Class]; e.hint != "" {
 		return e.hint
 	}
 	if _, files, limit, would, ok := enforced(err); ok {
@@ -159,13 +150,17 @@ func remoteText(err remoteError) string {
 		}
 		return fmt.Sprintf("the limit is %d %s, and with this they would be %d", limit, what, would)
 	}
-	switch err.Method() {
+	switch err.Method {
 	case "addBlock":
 		return "no DataNode takes a block now: they are gone, full or busy"
+	case "append":
+		if remoteKind(err) == pfs.Unavailable {
+			return "the NameNode knows no replica of the end of the file yet"
+		}
 	case mendPipeline:
 		return "what was being written is gone: somebody removed it where it is staged, or took it over"
 	}
-	text, _, _ := strings.Cut(err.Message(), "\n")
+	text, _, _ := strings.Cut(err.Text, "\n")
 	return text
 }
 

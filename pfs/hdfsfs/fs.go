@@ -7,6 +7,7 @@ import (
 	"net"
 	"strings"
 
+	"github.com/paddlecloud/pfs/internal/hadooptoken"
 	"github.com/paddlecloud/pfs/pfs"
 	"github.com/paddlecloud/pfs/pfs/hdfsfs/internal/datanode"
 	"github.com/paddlecloud/pfs/pfs/hdfsfs/internal/rpc"
@@ -41,10 +42,9 @@ func New(ctx context.Context, opts Options) (*FS, error) {
 	if err := c.login(ctx); err != nil {
 		return nil, err
 	}
-	user := opts.User
-	if k := c.kerberos(); k != nil {
-		// nn/host is nn to HDFS.
-		user, _, _ = strings.Cut(k.Credentials.UserName(), "/")
+	user, err := c.userName()
+	if err != nil {
+		return nil, err
 	}
 	c.service = c.newFS(acting{user: user}, c.newClient(user))
 	if err := c.service.try(ctx, op); err != nil {
@@ -52,6 +52,30 @@ func New(ctx context.Context, opts Options) (*FS, error) {
 		return nil, err
 	}
 	return c.service, nil
+}
+
+// userName returns the name of the service in HDFS.
+func (c *cluster) userName() (string, error) {
+	name := c.opts.User
+	switch k := c.opts.Kerberos; {
+	case k == nil:
+	case k.TokenFile != "":
+		t, err := k.token(c.opts.NameNodes)
+		if err != nil {
+			return "", err
+		}
+		id, err := hadooptoken.ParseIdentifier(t.Identifier)
+		if err != nil {
+			return "", pfs.Errorf("hdfsfs.New", "", pfs.Invalid, "%s: %w", k.TokenFile, err)
+		}
+		name = id.Owner
+	default:
+		name = c.kerberos().Credentials.UserName()
+	}
+	if i := strings.IndexAny(name, "/@"); i >= 0 && c.opts.Kerberos != nil {
+		name = name[:i] // nn/host@REALM is nn to HDFS
+	}
+	return name, nil
 }
 
 func newCluster(opts Options) *cluster {

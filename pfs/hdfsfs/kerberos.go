@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -12,6 +13,7 @@ import (
 	"github.com/jcmturner/gokrb5/v8/config"
 	"github.com/jcmturner/gokrb5/v8/keytab"
 	"github.com/jcmturner/gokrb5/v8/krberror"
+	"github.com/paddlecloud/pfs/internal/hadooptoken"
 	"github.com/paddlecloud/pfs/pfs"
 	"github.com/paddlecloud/pfs/pfs/hdfsfs/internal/rpc"
 )
@@ -38,7 +40,7 @@ func (c *cluster) kerberos() *krb.Client {
 
 // login gets the first ticket. The library renews it before it expires.
 func (c *cluster) login(ctx context.Context) error {
-	if c.opts.Kerberos == nil {
+	if c.opts.Kerberos == nil || c.opts.Kerberos.TokenFile != "" {
 		return nil
 	}
 	client, err := c.opts.Kerberos.client()
@@ -47,6 +49,26 @@ func (c *cluster) login(ctx context.Context) error {
 	}
 	c.tickets.client = client
 	return c.affirm(ctx, "hdfsfs.New", pfs.Unauthenticated)
+}
+
+// token reads the delegation token of these NameNodes.
+func (k *Kerberos) token(nameNodes []string) (t hadooptoken.Token, err error) {
+	const op = "hdfsfs.New"
+	content, err := os.ReadFile(k.TokenFile)
+	if err != nil {
+		return t, pfs.Errorf(op, "", pfs.Invalid, "delegation token: %w", err)
+	}
+	all, err := hadooptoken.ParseFile(content)
+	if err != nil {
+		return t, pfs.Errorf(op, "", pfs.Invalid, "delegation token %s: %w", k.TokenFile, err)
+	}
+	all = slices.DeleteFunc(all, func(t hadooptoken.Token) bool { return t.Kind != hadooptoken.HDFS })
+	for _, t := range all {
+		if len(all) == 1 || slices.Contains(nameNodes, t.Service) {
+			return t, nil
+		}
+	}
+	return t, pfs.Errorf(op, "", pfs.Invalid, "%s has no delegation token of %s", k.TokenFile, strings.Join(nameNodes, ", "))
 }
 
 // client reads the configuration and the key.

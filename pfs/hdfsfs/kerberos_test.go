@@ -18,6 +18,7 @@ import (
 	"github.com/jcmturner/gokrb5/v8/iana/errorcode"
 	"github.com/jcmturner/gokrb5/v8/messages"
 	"github.com/jcmturner/gokrb5/v8/types"
+	"github.com/paddlecloud/pfs/internal/hadooptoken"
 	"github.com/paddlecloud/pfs/internal/testbed"
 	"github.com/paddlecloud/pfs/pfs"
 	"github.com/paddlecloud/pfs/pfs/hdfsfs/internal/rpc"
@@ -68,14 +69,53 @@ func TestKerberos(t *testing.T) {
 	}
 }
 
-// TestProtections writes, appends and reads with each protection of data transfer.
+// TestProtections writes, appends and reads with each protection of calls and of data transfer.
 func TestProtections(t *testing.T) {
 	c := testbed.HDFSSecure(t)
-	o := secureOptions(t, c, c.Scratch(t))
+	root := c.Scratch(t)
 	for _, protection := range []string{"authentication", "integrity", "privacy"} {
-		o.Kerberos.Protection = protection
-		transferAll(t, open(t, o), pfs.Path("/"+protection))
+		transferAll(t, open(t, protectedBy(protection)(t, c, root)), pfs.Path("/"+protection))
 	}
+}
+
+// TestDelegationToken does the same with a delegation token of alice, which Hadoop's own client got, and no Kerberos.
+func TestDelegationToken(t *testing.T) {
+	testbed.Long(t)
+	c := testbed.HDFSSecure(t)
+	file := filepath.Join(t.TempDir(), "token")
+	c.Do(t, "kinit", "alice")
+	c.Do(t, "fetchdt", file)
+	root := c.Scratch(t)
+	for _, protection := range []string{"authentication", "integrity", "privacy"} {
+		o := protectedBy(protection)(t, c, root)
+		*o.Kerberos = Kerberos{TokenFile: file, Protection: protection}
+		f := open(t, o)
+		name := pfs.Path("/" + protection)
+		transferAll(t, f, name)
+		if got := pfstest.MustStat(t, f, name).Owner; got != "alice" || f.user != "alice" {
+			t.Errorf("the owner is %q, the user %q", got, f.user)
+		}
+		connectAgain(f)
+		must(t, writeLocal(file+".wrong", spoiledToken(t, file)))
+		o.Kerberos.TokenFile = file + ".wrong"
+		_, err := New(t.Context(), o)
+		pfstest.WantKind(t, err, pfs.Unavailable)
+		t.Log(err)
+		o.Kerberos.TokenFile = file + ".none"
+		_, err = New(t.Context(), o)
+		pfstest.WantKind(t, err, pfs.Invalid)
+	}
+}
+
+// spoiledToken returns a file with another password.
+func spoiledToken(t *testing.T, file string) []byte {
+	t.Helper()
+	content, err := os.ReadFile(file)
+	must(t, err)
+	all, err := hadooptoken.ParseFile(content)
+	must(t, err)
+	all[0].Password[0] ^= 1
+	return hadooptoken.File(all)
 }
 
 // TestEncrypted does the same on a cluster with a key of its own.

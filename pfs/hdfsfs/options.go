@@ -52,6 +52,10 @@ type Kerberos struct {
 	Keytab    string // file
 	Config    string // krb5.conf
 
+	// TokenFile is a file with a delegation token of the cluster. It is used instead of a principal and its keytab, and read
+	// again for each connection to a NameNode: somebody else renews and replaces the token.
+	TokenFile string
+
 	// Service is the NameNodes' principal without the realm; _HOST is replaced by the name of each.
 	Service string
 

@@ -102,18 +102,18 @@ var quotaWords = regexp.MustCompile(`quota.* of (?:directory )?(/.*) is exceeded
 // enforced parses the NameNode's error about an exceeded quota: dir is the limited directory in HDFS,
 // and would is the use that was refused.
 func enforced(err error) (dir string, files bool, limit, would int64, ok bool) {
-	var remote remoteError
+	var remote *rpc.RemoteError
 	if !errors.As(err, &remote) {
 		return "", false, 0, 0, false
 	}
-	switch remote.Exception() {
+	switch remote.Class {
 	case nameQuotaException:
 		files = true
 	case spaceQuotaException:
 	default:
 		return "", false, 0, 0, false
 	}
-	m := quotaWords.FindStringSubmatch(remote.Message())
+	m := quotaWords.FindStringSubmatch(remote.Text)
 	if m == nil {
 		return "", false, 0, 0, false
 	}

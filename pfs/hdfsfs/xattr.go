@@ -44,8 +44,8 @@ const (
 
 // says reports whether err is an exception with a message that begins with the words.
 func says(err error, words string) bool {
-	var remote remoteError
-	return errors.As(err, &remote) && strings.HasPrefix(remote.Message(), words)
+	var remote *rpc.RemoteError
+	return errors.As(err, &remote) && strings.HasPrefix(remote.Text, words)
 }
 
 // xattr returns an extended attribute of a path in HDFS, or "" if it is not set, may not be read, or the cluster has no
@@ -110,7 +110,7 @@ func (f *FS) SetXattr(ctx context.Context, name pfs.Path, attr string, value []b
 		bits = replaceXattr
 	}
 	err := f.putXattr(ctx, f.at(name), attr, value, bits)
-	var remote remoteError
+	var remote *rpc.RemoteError
 	switch {
 	case is(err, pfs.Invalid): // the name is valid, so the value is too long
 		return pfs.Errorf(op, name, pfs.NoSpace, "the attribute is longer than this HDFS allows (dfs.namenode.fs-limits.max-xattr-size)")

@@ -16,7 +16,7 @@ const hdfsForm = "hdfs://NAMENODE[,NAMENODE]/DIR (hdfs:///DIR takes the NameNode
 var hdfsOptions = []string{
 	"conf-dir", // with core-site.xml and hdfs-site.xml; default HADOOP_CONF_DIR
 	"user",     // to act as, if the cluster trusts names; default HADOOP_USER_NAME or the system's
-	"principal", "keytab", "krb5-conf", "namenode-principal", "data-transfer-protection",
+	"principal", "keytab", "krb5-conf", "token-file", "namenode-principal", "data-transfer-protection",
 	"block-size", "part-size", "replication", "timeout", "datanode-hostname", "hedged-reads",
 }
 
@@ -65,7 +65,7 @@ var kerberosOptions = []string{"principal", "krb5-conf", "namenode-principal", "
 // identity sets the user of the cluster, with Kerberos if the cluster requires it or a keytab is
 // given.
 func (r *request) identity(o *hdfsfs.Options) {
-	if o.Kerberos == nil && r.options["keytab"] == "" {
+	if o.Kerberos == nil && r.options["keytab"] == "" && r.options["token-file"] == "" {
 		for _, name := range kerberosOptions {
 			if r.options[name] != "" {
 				r.fail(name, "it belongs to Kerberos, which needs \"keytab\" too")
@@ -75,18 +75,21 @@ func (r *request) identity(o *hdfsfs.Options) {
 		return
 	}
 	for _, name := range []string{"principal", "keytab"} {
-		if r.options[name] == "" {
-			r.fail(name, "it is needed for Kerberos")
+		switch token := r.options["token-file"] != ""; {
+		case token && r.options[name] != "":
+			r.fail(name, "the delegation token of \"token-file\" is used instead")
+		case !token && r.options[name] == "":
+			r.fail(name, "it is needed for Kerberos, unless there is a \"token-file\"")
 		}
 	}
 	if r.options["user"] != "" {
-		r.fail("user", "with Kerberos the user is the principal's")
+		r.fail("user", "with Kerberos the user is that of the principal or the token")
 	}
 	k := &hdfsfs.Kerberos{Service: "nn/_HOST"}
 	if o.Kerberos != nil {
 		k.Service, k.Protection = cmp.Or(o.Kerberos.Service, k.Service), o.Kerberos.Protection
 	}
-	k.Principal, k.Keytab = r.options["principal"], r.file("keytab")
+	k.Principal, k.Keytab, k.TokenFile = r.options["principal"], r.file("keytab"), r.file("token-file")
 	k.Config = cmp.Or(r.file("krb5-conf"), os.Getenv("KRB5_CONFIG"), "/etc/krb5.conf")
 	k.Service = cmp.Or(r.options["namenode-principal"], k.Service)
 	k.Protection = cmp.Or(r.options["data-transfer-protection"], k.Protection)

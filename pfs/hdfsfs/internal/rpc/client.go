@@ -15,7 +15,7 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// Options are those of a Client. Only User and Kerberos may be empty.
+// Options are those of a Client. Only User, Kerberos and Token may be empty.
 type Options struct {
 	// Servers are the NameNodes.
 	Servers *Servers
@@ -26,6 +26,9 @@ type Options struct {
 	// Kerberos returns a client with a valid ticket. It is called before each connection. It is nil if the
 	// NameNodes trust user names.
 	Kerberos func(context.Context) (*krb.Client, error)
+
+	// Token returns a delegation token, which is used instead of Kerberos, or nil. It is called before each connection.
+	Token func() (*hdfsproto.Token, error)
 
 	// Service is the NameNodes' principal without the realm; _HOST is replaced by the name of each.
 	Service string
@@ -191,7 +194,7 @@ func (k *attempts) goesOn(server string, wasSent bool, err error) bool {
 	case errors.As(err, &last):
 		return false
 	case errors.As(err, &remote):
-		if remote.class == standbyException || remote.class == observerException {
+		if remote.Class == standbyException || remote.Class == observerException {
 			k.client.opts.Servers.NoteFailed(server)
 		}
 		return remote.asksToRepeat()

@@ -135,8 +135,8 @@ func TestException(t *testing.T) {
 	})))
 	_, err := locate(t.Context(), c, "/f", Idempotent)
 	var remote *RemoteError
-	if !errors.As(err, &remote) || remote.Exception() != "java.io.FileNotFoundException" || remote.Method() != "getBlockLocations" ||
-		remote.Message() != "no /f\n\tat A.java:1" || remote.Error() != "java.io.FileNotFoundException: no /f" {
+	if !errors.As(err, &remote) || remote.Class != "java.io.FileNotFoundException" || remote.Method != "getBlockLocations" ||
+		remote.Text != "no /f\n\tat A.java:1" || remote.Error() != "java.io.FileNotFoundException: no /f" {
 		t.Errorf("the error is %#v", err)
 	}
 	received.wantRepeated(t, 1)
@@ -213,7 +213,7 @@ func TestNone(t *testing.T) {
 	}))
 	c := client(t, standby)
 	var remote *RemoteError
-	if _, err := locate(t.Context(), c, "/f", Once); !errors.As(err, &remote) || remote.Exception() != standbyException {
+	if _, err := locate(t.Context(), c, "/f", Once); !errors.As(err, &remote) || remote.Class != standbyException {
 		t.Errorf("the error is %v", err)
 	}
 	received.wantRepeated(t, 1+len(pauses))

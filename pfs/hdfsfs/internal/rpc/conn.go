@@ -283,14 +283,14 @@ func (c *conn) deliver(id int32, h *hdfsproto.ResponseHeader, body []byte) error
 		}
 		return nil
 	}
-	remote := &RemoteError{method: "connect", class: h.GetException(), text: h.GetMessage()}
+	remote := &RemoteError{Method: "connect", Class: h.GetException(), Text: h.GetMessage()}
 	switch {
 	case id < 0 && h.GetStatus() != hdfsproto.ResponseHeader_SUCCESS:
 		return remote // it refuses the whole connection
 	case id < 0 || !known:
 		return fmt.Errorf("it answered call %d, which was not made", id)
 	case k != nil:
-		remote.method = k.method
+		remote.Method = k.method
 		k.answer <- answer{err: remote}
 	}
 	if h.GetStatus() == hdfsproto.ResponseHeader_FATAL {

@@ -11,22 +11,15 @@ import (
 
 // RemoteError is an exception of a NameNode. The NameNode has not carried the call out.
 type RemoteError struct {
-	method, class, text string
+	Method string // the call
+	Class  string // of the exception
+	Text   string // which may be followed by a trace
 }
 
 func (e *RemoteError) Error() string {
-	text, _, _ := strings.Cut(e.text, "\n")
-	return e.class + ": " + text
+	text, _, _ := strings.Cut(e.Text, "\n")
+	return e.Class + ": " + text
 }
-
-// Method returns the name of the call.
-func (e *RemoteError) Method() string { return e.method }
-
-// Exception returns the class of the exception.
-func (e *RemoteError) Exception() string { return e.class }
-
-// Message returns its text, which may be followed by a trace.
-func (e *RemoteError) Message() string { return e.text }
 
 // The exceptions of a NameNode that carries out nothing now.
 const (
@@ -37,7 +30,7 @@ const (
 
 // asksToRepeat reports whether the call may succeed on another NameNode or a moment later.
 func (e *RemoteError) asksToRepeat() bool {
-	switch e.class {
+	switch e.Class {
 	case standbyException, observerException, retriableException:
 		return true
 	}

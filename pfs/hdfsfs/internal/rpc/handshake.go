@@ -3,6 +3,7 @@ package rpc
 import (
 	"bufio"
 	"context"
+	"encoding/base64"
 	"errors"
 	"fmt"
 	"net"
@@ -26,8 +27,8 @@ const protocol = "org.apache.hadoop.hdfs.protocol.ClientProtocol"
 // maxSteps bounds the messages of a handshake.
 const maxSteps = 10
 
-// handshake authenticates a new connection. Without Kerberos, tickets is nil.
-func (c *Client) handshake(ctx context.Context, conn net.Conn, server string, tickets *krb.Client) (*stream, error) {
+// handshake authenticates a new connection with Kerberos, or with a token, or, if both are nil, with the user's name.
+func (c *Client) handshake(ctx context.Context, conn net.Conn, server string, tickets *krb.Client, token *hdfsproto.Token) (*stream, error) {
 	s := &stream{Conn: conn, in: bufio.NewReaderSize(conn, 32<<10), client: c.id[:]}
 	first, err := appendSASL([]byte(preamble), c.id[:], &hdfsproto.Sasl{State: hdfsproto.Sasl_NEGOTIATE.Enum()})
 	if err != nil {
@@ -36,15 +37,18 @@ func (c *Client) handshake(ctx context.Context, conn net.Conn, server string, ti
 	offer, err := s.ask(first)
 	var remote *RemoteError
 	switch {
-	case errors.As(err, &remote) && strings.Contains(remote.text, "SIMPLE authentication is not enabled"):
+	case errors.As(err, &remote) && strings.Contains(remote.Text, "SIMPLE authentication is not enabled"):
 		return nil, noTicket()
 	case err != nil:
 		return nil, err
 	}
-	if tickets == nil {
+	switch {
+	case token != nil:
+		err = s.prove(offer, byDigest, func(auth *hdfsproto.Sasl_Auth) (sasl.Mechanism, error) { return byToken(token, auth), nil })
+	case tickets != nil:
+		err = s.prove(offer, byKerberos, func(*hdfsproto.Sasl_Auth) (sasl.Mechanism, error) { return c.mechanism(ctx, server, tickets) })
+	default:
 		err = s.acceptUser(offer)
-	} else {
-		err = s.prove(offer, func() (sasl.Mechanism, error) { return c.mechanism(ctx, server, tickets) })
 	}
 	if err != nil {
 		return nil, err
@@ -91,25 +95,43 @@ func (s *stream) acceptUser(offer *hdfsproto.Sasl) error {
 	return noTicket()
 }
 
+// method is a way of authentication.
+type method struct{ what, name, mechanism string }
+
+var (
+	byKerberos = method{"Kerberos", "KERBEROS", "GSSAPI"}
+	byDigest   = method{"tokens", "TOKEN", "DIGEST-MD5"}
+)
+
+// byToken returns the mechanism of a handshake with a token.
+func byToken(t *hdfsproto.Token, auth *hdfsproto.Sasl_Auth) sasl.Mechanism {
+	text := base64.StdEncoding.EncodeToString
+	return sasl.NewDigestMD5(text(t.GetIdentifier()), []byte(text(t.GetPassword())), auth.GetProtocol(), auth.GetServerId(), protections)
+}
+
+// protections are those of calls, the strongest first.
+var protections = []sasl.QOP{sasl.AuthConf, sasl.AuthInt, sasl.Auth}
+
 // prove proves to the NameNode who the client is, and lets it prove itself.
-func (s *stream) prove(offer *hdfsproto.Sasl, begin func() (sasl.Mechanism, error)) error {
+func (s *stream) prove(offer *hdfsproto.Sasl, by method, begin func(*hdfsproto.Sasl_Auth) (sasl.Mechanism, error)) error {
 	var chosen *hdfsproto.Sasl_Auth
 	for _, auth := range offer.GetAuths() {
-		if auth.GetMethod() == "KERBEROS" && auth.GetMechanism() == "GSSAPI" {
+		if auth.GetMethod() == by.name && auth.GetMechanism() == by.mechanism {
 			chosen = auth
 		}
 	}
 	if chosen == nil {
-		return errors.New("it does not offer Kerberos, and a NameNode that cannot prove itself is not trusted")
+		return fmt.Errorf("it does not offer %s, and a NameNode that cannot prove itself is not trusted", by.what)
 	}
-	m, err := begin()
+	m, err := begin(chosen)
 	if err != nil {
 		return err
 	}
-	token, err := m.Start(nil)
+	token, err := m.Start(chosen.GetChallenge())
 	if err != nil {
 		return err
 	}
+	chosen.Challenge = nil
 	out := &hdfsproto.Sasl{State: hdfsproto.Sasl_INITIATE.Enum(), Token: token, Auths: []*hdfsproto.Sasl_Auth{chosen}}
 	for range maxSteps {
 		message, err := appendSASL(nil, s.client, out)
@@ -127,6 +149,11 @@ func (s *stream) prove(offer *hdfsproto.Sasl, begin func() (sasl.Mechanism, erro
 			}
 			out = &hdfsproto.Sasl{State: hdfsproto.Sasl_RESPONSE.Enum(), Token: token}
 		case hdfsproto.Sasl_SUCCESS:
+			if !m.Done() && len(in.GetToken()) > 0 {
+				if _, err := m.Next(in.GetToken()); err != nil {
+					return err
+				}
+			}
 			if !m.Done() {
 				return errors.New("it ended the handshake before it proved itself")
 			}
@@ -151,7 +178,7 @@ func (c *Client) mechanism(ctx context.Context, server string, tickets *krb.Clie
 	done := make(chan error, 1)
 	go func() {
 		done <- pfs.Guard("rpc.Call", "", func() (err error) {
-			m, err = sasl.NewGSSAPI(tickets, service, sasl.AuthConf, sasl.AuthInt, sasl.Auth)
+			m, err = sasl.NewGSSAPI(tickets, service, protections...)
 			return err
 		})
 	}()

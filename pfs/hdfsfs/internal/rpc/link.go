@@ -9,6 +9,7 @@ import (
 
 	krb "github.com/jcmturner/gokrb5/v8/client"
 	"github.com/paddlecloud/pfs/pfs"
+	"github.com/paddlecloud/pfs/pfs/hdfsfs/internal/hdfsproto"
 )
 
 // link is an attempt to connect to a NameNode, and the connection that it made.
@@ -108,7 +109,13 @@ func (c *Client) open(server string, l *link) (*conn, error) {
 	ctx, cancel := context.WithTimeoutCause(c.life, c.opts.Timeout, late)
 	defer cancel()
 	var tickets *krb.Client
+	var token *hdfsproto.Token
 	var err error
+	if c.opts.Token != nil {
+		if token, err = c.opts.Token(); err != nil {
+			return nil, final{err}
+		}
+	}
 	if c.opts.Kerberos != nil {
 		if tickets, err = c.opts.Kerberos(ctx); err != nil {
 			return nil, final{err}
@@ -119,7 +126,7 @@ func (c *Client) open(server string, l *link) (*conn, error) {
 		return nil, &connError{server, err}
 	}
 	stop := context.AfterFunc(ctx, func() { nc.Close() })
-	s, err := c.handshake(ctx, nc, server, tickets)
+	s, err := c.handshake(ctx, nc, server, tickets, token)
 	if !stop() && err == nil {
 		err = ctx.Err()
 	}

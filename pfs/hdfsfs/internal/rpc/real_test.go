@@ -60,11 +60,11 @@ func TestNameNode(t *testing.T) {
 	group.Wait()
 	_, err := locate(t.Context(), c, path+"/none", Idempotent)
 	var remote *RemoteError
-	if !errors.As(err, &remote) || remote.Exception() != "org.apache.hadoop.security.AccessControlException" && remote.Exception() != "java.io.FileNotFoundException" {
+	if !errors.As(err, &remote) || remote.Class != "org.apache.hadoop.security.AccessControlException" && remote.Class != "java.io.FileNotFoundException" {
 		t.Errorf("the error is %v", err)
 	}
 	err = c.Call(t.Context(), "noSuchCall", &hdfsproto.GetDataEncryptionKeyRequest{}, &hdfsproto.GetDataEncryptionKeyResponse{}, Idempotent)
-	if !errors.As(err, &remote) || remote.Exception() != "org.apache.hadoop.ipc.RpcNoSuchMethodException" {
+	if !errors.As(err, &remote) || remote.Class != "org.apache.hadoop.ipc.RpcNoSuchMethodException" {
 		t.Errorf("the error is %v", err)
 	}
 }
@@ -168,7 +168,7 @@ func TestProtections(t *testing.T) {
 func wantNoFile(t *testing.T, err error) {
 	t.Helper()
 	var remote *RemoteError
-	if !errors.As(err, &remote) || remote.Exception() != "java.io.FileNotFoundException" {
+	if !errors.As(err, &remote) || remote.Class != "java.io.FileNotFoundException" {
 		t.Errorf("the error is %v", err)
 	}
 }

@@ -81,7 +81,7 @@ func parseSASL(frame []byte) (*hdfsproto.Sasl, error) {
 		return nil, err
 	}
 	if h.GetStatus() != hdfsproto.ResponseHeader_SUCCESS {
-		return nil, &RemoteError{method: "connect", class: h.GetException(), text: h.GetMessage()}
+		return nil, &RemoteError{Method: "connect", Class: h.GetException(), Text: h.GetMessage()}
 	}
 	if id := int32(h.GetCallId()); id != saslID {
 		return nil, fmt.Errorf("the response has the number %d instead of %d", id, saslID)
