@@ -31,8 +31,9 @@ type attempt struct {
 	sum0 int            // the number of sums before those of the block that is being written
 	odd  int64          // the bytes that complete the chunk with which an append begins
 
-	folds  bool
-	blocks []doneBlock
+	folds   bool
+	durable bool // its blocks are on the disks of the DataNodes when they end
+	blocks  []doneBlock
 }
 
 // doneBlock is a block that was written from its start.
@@ -76,7 +77,7 @@ func (f *FS) beginWith(ctx context.Context, at string, l layout, p []byte) (*att
 
 // beginAppend opens a file for appending, with a lease of its own.
 func (f *FS) beginAppend(ctx context.Context, at string, st status) (*attempt, error) {
-	a := &attempt{fs: f, path: at, holder: f.name + "-" + pfs.NewID(), block: st.BlockSize, replicas: st.Replication}
+	a := &attempt{fs: f, path: at, holder: f.name + "-" + pfs.NewID(), block: st.BlockSize, replicas: st.Replication, durable: true}
 	var resp hdfsproto.AppendResponse
 	if err := f.ask(ctx, "append", &hdfsproto.AppendRequest{Path: &at, Holder: &a.holder}, &resp, rpc.Cached); err != nil {
 		return nil, err
@@ -98,7 +99,7 @@ func (f *FS) beginAppend(ctx context.Context, at string, st status) (*attempt, e
 }
 
 func (a *attempt) options() datanode.BlockOptions {
-	return datanode.BlockOptions{Size: a.block, Replicas: a.replicas}
+	return datanode.BlockOptions{Size: a.block, Replicas: a.replicas, Durable: a.durable}
 }
 
 // write appends p. It does not end in the middle because a caller gives up, since then all that was written before would be
@@ -228,9 +229,9 @@ func (a *attempt) limit() time.Duration { return 2 * a.fs.opts.Timeout }
 
 // exception returns the class of the exception that err is, or "".
 func exception(err error) string {
-	var remote remoteError
+	var remote *rpc.RemoteError
 	if errors.As(err, &remote) {
-		return remote.Exception()
+		return remote.Class
 	}
 	return ""
 }

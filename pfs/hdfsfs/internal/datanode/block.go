@@ -33,7 +33,7 @@ const (
 	// maxWindow bounds the bytes of a block that are on their way, and all of them those of all blocks of a Client. They
 	// are kept, so that another pipeline can get them.
 	maxWindow = 4 << 20
-	allWindow = 96 << 20
+	allWindow = 48 << 20
 	minWindow = 2 * packetBytes
 	// heartbeat is the pause after which an idle pipeline gets a sign of life. DataNodes give it up after a minute.
 	heartbeat = 20 * time.Second
@@ -46,6 +46,7 @@ type outPacket struct {
 	head     []byte
 	data     []byte
 	last     bool
+	sync     bool // the DataNodes write the block to their disks before they acknowledge it
 }
 
 var packets = sync.Pool{New: func() any { return new([packetBytes]byte) }}
@@ -54,6 +55,7 @@ var packets = sync.Pool{New: func() any { return new([packetBytes]byte) }}
 type BlockOptions struct {
 	Size     int64 // of its blocks
 	Replicas int   // that it is to have
+	Durable  bool  // Close returns when it is on the disks of the DataNodes
 }
 
 // Block is a block that is being written. One goroutine at a time uses it. Bytes that all DataNodes of the pipeline
@@ -246,7 +248,7 @@ func (b *Block) Close() (*hdfsproto.ExtendedBlock, error) {
 	defer b.end()
 	err := b.cut()
 	if err == nil {
-		last := &outPacket{sequence: b.sequence, offset: b.length, last: true}
+		last := &outPacket{sequence: b.sequence, offset: b.length, last: true, sync: b.opts.Durable}
 		if err = last.encode(nil); err == nil {
 			err = b.enqueue(last)
 		}
@@ -274,9 +276,11 @@ func (b *Block) Abort() {
 
 // encode makes the part of the packet before the data.
 func (p *outPacket) encode(sums []uint32) error {
-	header, err := proto.Marshal(&hdfsproto.PacketHeader{
-		Offset: &p.offset, Sequence: &p.sequence, Last: &p.last, Length: proto.Int32(int32(len(p.data))),
-	})
+	h := &hdfsproto.PacketHeader{Offset: &p.offset, Sequence: &p.sequence, Last: &p.last, Length: proto.Int32(int32(len(p.data)))}
+	if p.sync {
+		h.Sync = &p.sync
+	}
+	header, err := proto.Marshal(h)
 	if err != nil {
 		return err
 	}

@@ -24,7 +24,7 @@ type fakePipeline struct {
 
 	mu         sync.Mutex
 	data       []byte   // of the replicas
-	closed     bool     // the last packet came
+	synced     bool     // the last packet asked for it
 	generation uint64   // the last one that was given out
 	replaced   []uint64 // generations that the NameNode was told of
 	built      []hdfsproto.Stage
@@ -151,7 +151,7 @@ func (p *fakePipeline) write(conn net.Conn, in *bufio.Reader, req *hdfsproto.OpW
 	}
 	p.mu.Unlock()
 	if f := p.fault(stage, -1); f.what != "" {
-		answer(conn, &hdfsproto.BlockOpResponse{Status: hdfsproto.Status_ERROR.Enum(), FirstBadLink: proto.String(Address(req.GetTargets()[f.node-1].GetId(), false))})
+		answer(conn, &hdfsproto.BlockOpResponse{Status: hdfsproto.Status_ERROR.Enum(), FirstBadLink: proto.String("fd00::1:" + strconv.Itoa(int(req.GetTargets()[f.node-1].GetId().GetTransferPort())))})
 		return
 	}
 	answer(conn, &hdfsproto.BlockOpResponse{Status: hdfsproto.Status_SUCCESS.Enum()})
@@ -183,7 +183,7 @@ func (p *fakePipeline) write(conn net.Conn, in *bufio.Reader, req *hdfsproto.OpW
 		}
 		if h.GetLast() {
 			p.mu.Lock()
-			p.closed = true
+			p.synced = h.GetSync()
 			p.mu.Unlock()
 		}
 	}
@@ -296,7 +296,7 @@ func TestBlockLost(t *testing.T) {
 	}
 }
 
-// TestBlockFirstLink names a DataNode that cannot be reached by the one before it.
+// TestBlockFirstLink names a DataNode that cannot be reached by the one before it, with an address of IPv6.
 func TestBlockFirstLink(t *testing.T) {
 	p := &fakePipeline{t: t, fault: func(_ hdfsproto.Stage, packet int) fault {
 		if packet < 0 {
@@ -304,7 +304,11 @@ func TestBlockFirstLink(t *testing.T) {
 		}
 		return fault{}
 	}}
-	_, err := p.client(30*time.Second).Create(p, p.located(1, 3), BlockOptions{Size: 1 << 30, Replicas: 3}, NewSums(0))
+	located := p.located(1, 3)
+	for _, node := range located.Locations {
+		node.Id.IpAddr = proto.String("fd00::1")
+	}
+	_, err := p.client(30*time.Second).Create(p, located, BlockOptions{Size: 1 << 30, Replicas: 3}, NewSums(0))
 	var failure *PipelineError
 	if !errors.As(err, &failure) || len(failure.Bad) != 1 || failure.Bad[0].GetId().GetUuid() != "3" {
 		t.Errorf("the error is %v", err)
@@ -317,15 +321,15 @@ func TestBlockAppended(t *testing.T) {
 	for _, n := range []int{0, 1, Chunk - 1, Chunk, 1000} {
 		p := &fakePipeline{t: t, data: slices.Clone(data[:n]), fault: func(hdfsproto.Stage, int) fault { return fault{} }}
 		sums := NewSums(int64(n))
-		b, err := p.client(30*time.Second).Append(p, p.located(1, 3), BlockOptions{Size: 1 << 30, Replicas: 3}, sums)
+		b, err := p.client(30*time.Second).Append(p, p.located(1, 3), BlockOptions{Size: 1 << 30, Replicas: 3, Durable: n > 1}, sums)
 		if err != nil {
 			t.Fatal(err)
 		}
 		if err = b.Write(data[n:]); err == nil {
 			_, err = b.Close()
 		}
-		if err != nil || !bytes.Equal(p.data, data) || p.built[0] != hdfsproto.Stage_PIPELINE_SETUP_APPEND || len(p.replaced) != 1 {
-			t.Errorf("after %d bytes: %d are stored, %v, pipelines %v", n, len(p.data), err, p.built)
+		if err != nil || !bytes.Equal(p.data, data) || p.built[0] != hdfsproto.Stage_PIPELINE_SETUP_APPEND || len(p.replaced) != 1 || p.synced != (n > 1) {
+			t.Errorf("after %d bytes: %d are stored, %v, pipelines %v, synced %v", n, len(p.data), err, p.built, p.synced)
 		}
 	}
 }

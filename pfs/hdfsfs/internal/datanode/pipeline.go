@@ -178,7 +178,7 @@ func (b *Block) request(cn *conn, stage hdfsproto.Stage, generation uint64) *Pip
 	}
 	refused := &RefusedError{resp.GetStatus(), resp.GetMessage()}
 	for i, node := range l.nodes {
-		if Address(node.GetId(), false) == resp.GetFirstBadLink() {
+		if fmt.Sprintf("%s:%d", node.GetId().GetIpAddr(), node.GetId().GetTransferPort()) == resp.GetFirstBadLink() { // also of IPv6
 			return b.blame(l, refused, i)
 		}
 	}
