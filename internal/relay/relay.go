@@ -28,18 +28,26 @@ type Relay struct {
 // New returns a Relay that forwards each connection to the address that target returns.
 func New(t testing.TB, target func() string, spoil Spoil) *Relay {
 	t.Helper()
-	return start(t, &Relay{target: target, spoil: spoil})
+	return start(t, "127.0.0.1:0", &Relay{target: target, spoil: spoil})
 }
+
+// At returns a Relay that listens at an address and forwards to another one.
+func At(t testing.TB, address, target string) *Relay {
+	t.Helper()
+	return start(t, address, &Relay{target: func() string { return target }, spoil: pass})
+}
+
+func pass(int, []byte) bool { return true }
 
 // Distant returns a Relay that forwards bytes after a delay, in each direction, and does not limit their rate.
 func Distant(t testing.TB, target func() string, delay time.Duration) *Relay {
 	t.Helper()
-	return start(t, &Relay{target: target, spoil: func(int, []byte) bool { return true }, delay: delay})
+	return start(t, "127.0.0.1:0", &Relay{target: target, spoil: pass, delay: delay})
 }
 
-func start(t testing.TB, r *Relay) *Relay {
+func start(t testing.TB, address string, r *Relay) *Relay {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	l, err := net.Listen("tcp", address)
 	if err != nil {
 		t.Fatal(err)
 	}

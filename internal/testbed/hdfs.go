@@ -144,6 +144,43 @@ func (c *HDFSCluster) Flip(t testing.TB, path string, off int64, datanodes ...st
 	c.Do(t, append([]string{"flip", path, fmt.Sprint(off)}, datanodes...)...)
 }
 
+// FlipSum changes the checksum of the byte at off.
+func (c *HDFSCluster) FlipSum(t testing.TB, path string, off int64, datanodes ...string) {
+	t.Helper()
+	c.Do(t, append([]string{"flip-sum", path, fmt.Sprint(off)}, datanodes...)...)
+}
+
+// FlipUnit changes a byte of a unit of the first block group of an erasure-coded file.
+func (c *HDFSCluster) FlipUnit(t testing.TB, path string, unit int) {
+	t.Helper()
+	c.Do(t, "flip-unit", path, fmt.Sprint(unit))
+}
+
+// Decommission decommissions exactly these DataNodes, and returns when that is done. The end of the test ends it.
+func (c *HDFSCluster) Decommission(t testing.TB, datanodes ...string) {
+	t.Helper()
+	if len(datanodes) > 0 {
+		t.Cleanup(func() { c.Decommission(t) })
+	}
+	c.Do(t, append([]string{"exclude"}, datanodes...)...)
+}
+
+// DataNode returns the address of a DataNode.
+func (c *HDFSCluster) DataNode(t testing.TB, name string) string {
+	t.Helper()
+	ports, err := os.ReadFile(filepath.Join(c.dir, "ports"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(ports)) {
+		if port, ok := strings.CutPrefix(line, name+" "); ok {
+			return "127.0.0.1:" + strings.TrimSpace(port)
+		}
+	}
+	t.Fatalf("there is no DataNode %s", name)
+	return ""
+}
+
 // SafeMode makes the NameNode refuse changes until the end of the test, or until the returned
 // function is called.
 func (c *HDFSCluster) SafeMode(t testing.TB) (leave func()) {

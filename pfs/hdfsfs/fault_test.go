@@ -52,8 +52,8 @@ func readAll(ctx context.Context, f *FS, name pfs.Path, n int) ([]byte, error) {
 	}
 }
 
-// TestDamagedReplica reads a file with damaged block replicas on one DataNode or two, for several
-// lengths of checksum chunks and of reads.
+// TestDamagedReplica reads files with damaged data or checksums on one DataNode or two, for several kinds of checksums
+// and lengths of reads. The NameNode is told.
 func TestDamagedReplica(t *testing.T) {
 	c := testbed.HDFSAlone(t)
 	o := options(c, c.Scratch(t))
@@ -64,12 +64,18 @@ func TestDamagedReplica(t *testing.T) {
 	pfstest.WriteFile(t, f, "/ours", data)
 	names := []pfs.Path{"/ours"}
 	if !testing.Short() {
-		names = append(names, "/chunks-of-256")
+		names = append(names, "/chunks-of-256", "/crc32", "/sums")
 		put(t, c, data, f.at(names[1]), "dfs.bytes-per-checksum=256")
+		put(t, c, data, f.at(names[2]), "dfs.checksum.type=CRC32")
+		pfstest.WriteFile(t, f, "/sums", data)
 	}
 	for _, name := range names {
-		c.Flip(t, f.at(name), small+70_000, "dn1", "dn2")
-		c.Flip(t, f.at(name), 3, "dn3")
+		flip := c.Flip
+		if name == "/sums" {
+			flip = c.FlipSum
+		}
+		flip(t, f.at(name), small+70_000, "dn1", "dn2")
+		flip(t, f.at(name), 3, "dn3")
 		for range 4 {
 			for _, n := range []int{100_000, 511, small} {
 				if n == 511 && testing.Short() {
@@ -87,6 +93,15 @@ func TestDamagedReplica(t *testing.T) {
 	}
 	if !strings.Contains(told.String(), "a replica is damaged") {
 		t.Errorf("the log does not tell about the damage: %q", told)
+	}
+	for end := time.Now().Add(time.Minute); ; must(t, wait(t.Context(), 100*time.Millisecond)) {
+		found, err := f.located(t.Context(), f.at("/ours"), 0, 1)
+		must(t, err)
+		if n := len(found.Blocks[0].Locations); n == 2 {
+			break
+		} else if time.Now().After(end) {
+			t.Fatalf("the NameNode names %d replicas of the first block, of which one is damaged", n)
+		}
 	}
 }
 

@@ -10,15 +10,20 @@
 #   hdfs.sh pause|resume NAME       SIGSTOP and SIGCONT: it accepts connections and never answers
 #   hdfs.sh clock OFFSET            (secure) restart the KDC with its clock moved, as by +2h; 0 is the right time
 #   hdfs.sh flip PATH OFFSET [DN...]   flip one byte of the replicas of PATH on the DataNodes; by default on all that have one
+#   hdfs.sh flip-sum PATH OFFSET [DN...]   flip a byte of the checksum of that byte
+#   hdfs.sh flip-unit PATH UNIT     flip a byte of a unit of the first block group of an erasure-coded file
+#   hdfs.sh exclude [DN...]         decommission exactly these DataNodes, and wait until that is done
 #   hdfs.sh safemode enter|leave
 #   hdfs.sh settle                  wait until every block has all of its replicas
 #   hdfs.sh failover NN             (ha) make nn1 or nn2 the active one
 #   hdfs.sh kinit WHO               (secure) the user of the next verbs: nn (the superuser), pfs, alice, bob
+#   hdfs.sh fetchdt FILE            (secure) a delegation token, for that user
 #   hdfs.sh webhdfs METHOD PATH QUERY   (secure) one operation over WebHDFS
 #   hdfs.sh fs|admin|ec|distcp ARGS...  Hadoop's own tools: hdfs dfs, hdfs dfsadmin, hdfs ec, hadoop distcp
 #
 # HDFS_MODE: simple (default), ha (two NameNodes, switched by hand, and DataNodes that report new blocks late),
-# secure (Kerberos, block tokens, HTTPS), encrypted (data transfer with a key of the cluster).
+# secure (Kerberos, block tokens, HTTPS), encrypted (data transfer with a key of the cluster, block tokens that
+# end after a minute, DataNodes with the names dn1.pfs.test ..., which nobody resolves).
 # HDFS_DIR: the directory of the cluster; one cluster per directory.
 # TESTBED_JAVA: options of Java; "run" of testbed.sh sets options for a fast start.
 # TESTBED_IDLE: seconds after which a cluster stops if nobody holds $HDFS_DIR.use; 0 is never.
@@ -71,7 +76,8 @@ pid() {
 launch() {
   local n=$1 own=()
   rm -f "$D/run/$n.fenced"
-  [ "$MODE" != secure ] || own=(-D "dfs.namenode.rpc-address.auxiliary-ports=$(port nn-integrity),$(port nn-privacy)")
+  [ "$MODE" != encrypted ] || own=(-D "dfs.datanode.hostname=$n.pfs.test")
+  [ "$MODE" != secure ] || [ "$n" != nn ] || own=(-D "dfs.namenode.rpc-address.auxiliary-ports=$(port nn-integrity),$(port nn-privacy)")
   case $n in
   nn) daemon "$n" "${JAVA[@]}" -Xmx512m -cp "$D/conf:$LIB/*" org.apache.hadoop.hdfs.server.namenode.NameNode "${own[@]}" ;;
   nn[12]) daemon "$n" "${JAVA[@]}" -Xmx512m -cp "$D/conf:$LIB/*" org.apache.hadoop.hdfs.server.namenode.NameNode \
@@ -79,7 +85,7 @@ launch() {
   dn[0-9]*) daemon "$n" "${JAVA[@]}" -Xmx256m -cp "$D/conf:$LIB/*" org.apache.hadoop.hdfs.server.datanode.DataNode \
     -D "dfs.datanode.data.dir=$D/data/$n" -D "dfs.datanode.address=127.0.0.1:$(port "$n")" \
     -D "dfs.datanode.http.address=127.0.0.1:$(port "$n-http")" -D "dfs.datanode.https.address=localhost:$(port "$n-https")" \
-    -D "dfs.datanode.ipc.address=127.0.0.1:$(port "$n-ipc")" ;;
+    -D "dfs.datanode.ipc.address=127.0.0.1:$(port "$n-ipc")" "${own[@]}" ;;
   kdc) daemon "$n" env ${CLOCK:+"LD_PRELOAD=$(faketime_library)" "FAKETIME=$CLOCK"} krb5kdc -n -r PFS.TEST -P "$D/run/krb5kdc.pid" ;;
   *) usage ;;
   esac
@@ -275,25 +281,45 @@ haadmin() { tool 256m org.apache.hadoop.hdfs.tools.DFSHAAdmin "$@"; }
 # replicas of a file only a moment after the file is closed: before that, a reader may be offered
 # only a damaged one.
 flip() {
-  local path=$1 off=$2 size block f at b n=0
-  shift 2; [ $# -gt 0 ] || set -- $(seq -f dn%.0f "$DATANODES")
+  local verb=$1 path=$2 off=$3 unit=0 at block
+  shift 3; [ $# -gt 0 ] || set -- $(seq -f dn%.0f "$DATANODES")
   settle
-  read -r size block < <(WAIT=60 web "$(active)" "fsck?ugi=$(id -un)&path=$path&files=1&blocks=1" | blockat "$off")
+  [ "$verb" != flip-unit ] || unit=$off off=0
+  read -r at block < <(WAIT=60 web "$(active)" "fsck?ugi=$(id -un)&path=$path&files=1&blocks=1" | blockat "$off")
   [ -n "$block" ] || { echo "$path has no byte $off" >&2; return 1; }
-  at=$size
-  for f in $(find "${@/#/$D/data/}" -name "$block"); do
+  case $verb in
+  flip-sum) flip_in $((7 + at / 512 * 4)) "${block}_*.meta" "$@" ;; # after a head of 7 bytes
+  flip-unit) flip_in 1000 "blk_$((${block#blk_} + unit))" "$@" ;;
+  *) flip_in "$at" "$block" "$@" ;;
+  esac
+}
+
+# flip_in OFFSET NAME DN...: flip that byte of the files of this name.
+flip_in() {
+  local at=$1 name=$2 f b n=0
+  shift 2
+  for f in $(find "${@/#/$D/data/}" -name "$name"); do
     b=$(od -An -tu1 -j "$at" -N 1 "$f" | tr -d ' ')
     printf "\\x$(printf %x $((b ^ 0xff)))" | dd of="$f" bs=1 seek="$at" conv=notrunc status=none
     n=$((n + 1))
   done
-  echo "flipped byte $at of $block on $n DataNodes"
+  echo "flipped byte $at of $name on $n DataNodes"
   [ $n -gt 0 ]
 }
+
+# exclude [DN...]: see above.
+exclude() {
+  local n
+  for n in "$@"; do echo "127.0.0.1:$(port "$n")"; done | replace "$D/conf/exclude"
+  tool 256m org.apache.hadoop.hdfs.tools.DFSAdmin -refreshNodes
+  for n in "$@"; do await 180 "decommission of $n" decommissioned "$n"; done
+}
+decommissioned() { jmx "$(active)" NameNode,name=NameNodeInfo | grep -o "127.0.0.1:$(port "$1")[^}]*" | grep -q 'adminState\\":\\"Decommissioned'; }
 
 # blockat OFFSET: read the output of fsck for a file, print the offset in the block and the block's
 # name.
 blockat() {
-  awk -v off="$1" 'match($0, /blk_[0-9]+/) { b = substr($0, RSTART, RLENGTH); match($0, /len=[0-9]+/); n = substr($0, RSTART + 4, RLENGTH - 4) + 0
+  awk -v off="$1" 'match($0, /blk_-?[0-9]+/) { b = substr($0, RSTART, RLENGTH); match($0, /len=[0-9]+/); n = substr($0, RSTART + 4, RLENGTH - 4) + 0
     if (off < n) { print off, b; exit } off -= n }'
 }
 
@@ -306,9 +332,11 @@ start) start "$@" ;;
 kill) signal KILL "$1" ;;
 pause) signal STOP "$1" ;;
 resume) signal CONT "$1" ;;
-flip|failover|settle|clock) "$verb" "$@" ;;
+flip|flip-sum|flip-unit) flip "$verb" "$@" ;;
+exclude|failover|settle|clock) "$verb" "$@" ;;
 safemode) tool 256m org.apache.hadoop.hdfs.tools.DFSAdmin -safemode "$1" ;;
 webhdfs) curl -sSfk -m 60 --negotiate -u : -X "$1" -o "$D/log/webhdfs.log" "https://localhost:$(port nn-https)/webhdfs/v1$2?$3" ;;
+fetchdt) tool 256m org.apache.hadoop.hdfs.tools.DelegationTokenFetcher --renewer pfs "$1" ;;
 kinit) p=$1; case $p in nn|dn) p=$p/localhost ;; esac; kinit -kt "$D/krb/$1.keytab" "$p" ;;
 fs) tool 512m org.apache.hadoop.fs.FsShell "$@" ;;
 distcp) tool 512m org.apache.hadoop.tools.DistCp "$@" ;;

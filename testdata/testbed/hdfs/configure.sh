@@ -18,6 +18,7 @@ prop() { echo "  <property><name>$1</name><value>$2</value></property>"; }
 configure() {
   mkdir -p "$D"/{conf,data,log,run,tmp}
   touch "$D/ports"
+  : >"$D/conf/exclude"
   local n; for n in $NAMENODES; do port "$n" >/dev/null; port "$n-http" >/dev/null; done
   cp "$HERE/hdfs/log4j.properties" "$D/conf/"
   # The jars contain no web pages, but each daemon requires a web application: an empty one serves
@@ -74,6 +75,7 @@ hdfs_site() {
   prop dfs.namenode.replication.work.multiplier.per.iteration 50
   prop dfs.client.block.write.replace-datanode-on-failure.best-effort true
   prop dfs.datanode.du.reserved 0
+  prop dfs.hosts.exclude "$D/conf/exclude"
   prop dfs.datanode.max.transfer.threads 8192
   case $MODE in
   ha) ha_site ;;
@@ -83,7 +85,7 @@ hdfs_site() {
     prop dfs.namenode.http-address "127.0.0.1:$(port nn-http)" ;;
   esac
   [ "$MODE" != secure ] || secure_site
-  [ "$MODE" != encrypted ] || { prop dfs.block.access.token.enable true; prop dfs.encrypt.data.transfer true; aes; }
+  [ "$MODE" != encrypted ] || encrypted_site
 }
 
 # ha_site: two NameNodes over one directory of edits, switched by hand (verb failover).
@@ -101,6 +103,14 @@ ha_site() {
     prop "dfs.namenode.rpc-address.testbed.$n" "127.0.0.1:$(port $n)"
     prop "dfs.namenode.http-address.testbed.$n" "127.0.0.1:$(port $n-http)"
   done
+}
+
+encrypted_site() {
+  prop dfs.encrypt.data.transfer true
+  aes
+  prop dfs.block.access.token.enable true
+  prop dfs.block.access.token.lifetime 1 # minutes
+  prop dfs.block.access.key.update.interval 1
 }
 
 aes() { prop dfs.encrypt.data.transfer.cipher.suites AES/CTR/NoPadding; }
