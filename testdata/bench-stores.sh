@@ -8,7 +8,7 @@
 #   RUNS=3      counted runs per row
 #   SIZE=1024   MiB of the large file for the programs
 #   FILES=5000  small files of 16 KiB
-#   MANY=64     parallel transfers in the memory row, half to each store
+#   MANY=64     parallel transfers in the memory rows: all to HDFS, then half to each store
 #   EACH=64     MiB of each of them
 #   PARTS='packages large small memory'   the parts to run
 set -euo pipefail
@@ -28,7 +28,7 @@ packages() {
   local p
   for p in hdfsfs cephfs; do
     echo
-    go test ${TAGS:+"-tags=$TAGS"} -count=1 -timeout 60m -run '^$' -bench 'Write$|Read$|SmallFiles$' -benchtime "${RUNS}x" "./pfs/$p" |
+    go test ${TAGS:+"-tags=$TAGS"} -count=1 -timeout 60m -run '^$' -bench 'Write$|Read$|SmallFiles$|Stopped$' -benchtime "${RUNS}x" "./pfs/$p" |
       awk -v p="$p" '/^Benchmark/ { for (i = 3; i < NF; i += 2) if ($(i+1) != "ns/op") print p, $1, $(i+1), $i; next }
         /SKIP|FAIL|^---/ { print }'
   done
@@ -153,18 +153,29 @@ small() {
   line ceph-small "paddlectl up, verified, durable" none
 }
 
-# memory transfers many files at once, half to each store.
+# memory transfers many files at once through a new service, to HDFS and then to both stores.
 memory() {
-  local transfers=() k s
-  serve
   head -c $((EACH << 20)) /dev/urandom >"$dir/one"
+  echo
+  together hdfs
+  together hdfs ceph
+}
+
+together() {
+  local to=("$@") transfers=() k
+  if [ -n "$server" ]; then
+    kill "$server"
+    wait "$server" || true
+    server=''
+    rm -rf "$dir/data"
+  fi
+  serve
   for k in $(seq "$MANY"); do
-    s=hdfs; [ $((k % 2)) = 0 ] || s=ceph
-    ctl cp "$dir/one" "/pfs/$s/home/bench/one$k" >/dev/null 2>"$dir/err.$k" & transfers+=($!)
+    ctl cp "$dir/one" "/pfs/${to[k % $#]}/home/bench/one$k" >/dev/null 2>"$dir/err.$k" & transfers+=($!)
   done
   for k in "${transfers[@]}"; do wait "$k" || { cat "$dir"/err.* "$dir/pfsd.log" >&2; exit 1; }; done
-  echo
-  echo "$MANY parallel transfers of $EACH MiB, half to each store: pfsd $(peak "$server") MiB resident at most."
+  echo "$MANY parallel transfers of $EACH MiB to $*: pfsd $(peak "$server") MiB resident at most."
+  for k in $(seq "$MANY"); do ctl rm "/pfs/${to[k % $#]}/home/bench/one$k" >/dev/null; done
 }
 
 echo "$(nproc) processors, $(go version | cut -d' ' -f3-), $RUNS runs in turn."

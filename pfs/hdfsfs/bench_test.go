@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -168,6 +169,36 @@ func (h *bench) read(b *testing.B, name pfs.Path, w io.Writer, buf []byte) {
 		must(b, err)
 	}
 	must(b, r.Close())
+}
+
+// BenchmarkStopped reads 4 MiB at random places of a large file, four at once, while a DataNode is stopped.
+func BenchmarkStopped(b *testing.B) {
+	h := newBench(b)
+	h.write(b, "/f", 2)
+	h.c.Settle(b)
+	h.c.Pause(b, "dn1")
+	const reads, atOnce = 400, 4
+	for b.Loop() {
+		f := open(b, options(h.c, h.opts.Root)) // which does not know it yet
+		r, err := f.Open(b.Context(), "/f")
+		must(b, err)
+		took := make([]time.Duration, reads)
+		var g errgroup.Group
+		g.SetLimit(atOnce)
+		for i := range took {
+			g.Go(func() error {
+				begun := time.Now()
+				defer func() { took[i] = time.Since(begun) }()
+				return pfs.ReadFull(b.Context(), r, make([]byte, pfs.ChunkSize), rand.Int64N(large-pfs.ChunkSize))
+			})
+		}
+		must(b, g.Wait())
+		must(b, r.Close())
+		slices.Sort(took)
+		b.ReportMetric(float64(took[reads/2].Milliseconds()), "p50-ms")
+		b.ReportMetric(float64(took[reads*99/100].Milliseconds()), "p99-ms")
+		b.ReportMetric(float64(took[reads-1].Milliseconds()), "max-ms")
+	}
 }
 
 // remote is name as rclone's remote for HDFS has it.
