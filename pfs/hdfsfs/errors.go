@@ -45,8 +45,9 @@ var exceptions = map[string]struct {
 	"org.apache.hadoop.hdfs.server.namenode.LeaseExpiredException":        {pfs.Conflict, "somebody else removed or took over what was being written"},
 	"org.apache.hadoop.hdfs.protocol.AlreadyBeingCreatedException":        {pfs.Conflict, "another writer holds the lease of the file"},
 	"org.apache.hadoop.hdfs.protocol.RecoveryInProgressException":         {pfs.Unavailable, "the file is being recovered from a writer that died"},
-	notReplicatedYet: {pfs.Unavailable, "the block before is not yet on enough DataNodes"},
-	"org.apache.hadoop.security.token.SecretManager$InvalidToken": {pfs.Unavailable, "the token has ended: replace the file of the delegation token"},
+	notReplicatedYet:                    {pfs.Unavailable, "the block before is not yet on enough DataNodes"},
+	"javax.security.sasl.SaslException": {pfs.Unavailable, "the NameNode rejects the delegation token: replace its file"},
+	"org.apache.hadoop.security.token.SecretManager$InvalidToken": {pfs.Unavailable, "the delegation token has ended: replace its file"},
 }
 
 // The exceptions of a NameNode for a quota of names and for one of bytes.

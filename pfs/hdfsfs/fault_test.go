@@ -76,6 +76,8 @@ func TestDamagedReplica(t *testing.T) {
 		}
 		flip(t, f.at(name), small+70_000, "dn1", "dn2")
 		flip(t, f.at(name), 3, "dn3")
+	}
+	for _, name := range names {
 		for range 4 {
 			for _, n := range []int{100_000, 511, small} {
 				if n == 511 && testing.Short() {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"math/rand/v2"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/paddlecloud/pfs/pfs/hdfsfs/internal/hdfsproto"
@@ -150,6 +151,25 @@ func TestHedgesAreFew(t *testing.T) {
 	if allowed > maxCredits+1000*earned+1 || allowed < maxCredits {
 		t.Errorf("%d of 1000 reads were repeated", allowed)
 	}
+}
+
+// TestFailuresAge forgets after a minute that a DataNode failed, in a read or in a pipeline.
+func TestFailuresAge(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := NewClient(Options{})
+		node := fakeInfo(1)
+		c.suspect("127.0.0.1:1")
+		c.noteDead([]*hdfsproto.DatanodeInfo{node})
+		time.Sleep(suspicion - time.Second)
+		c.note([]*hdfsproto.DatanodeInfo{node}, false) // the NameNode still names it
+		if !c.suspected("127.0.0.1:1") || len(c.Dead()) != 1 {
+			t.Error("a failure is forgotten too early")
+		}
+		time.Sleep(2 * time.Second)
+		if c.suspected("127.0.0.1:1") || len(c.Dead()) != 0 || c.Alive(nil) != 1 {
+			t.Error("a failure is not forgotten")
+		}
+	})
 }
 
 // TestReadCanceled ends a read of a silent DataNode with its context.
