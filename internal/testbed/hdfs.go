@@ -156,7 +156,8 @@ func (c *HDFSCluster) FlipUnit(t testing.TB, path string, unit int) {
 	c.Do(t, "flip-unit", path, fmt.Sprint(unit))
 }
 
-// Decommission decommissions exactly these DataNodes, and returns when that is done. The end of the test ends it.
+// Decommission begins to decommission exactly these DataNodes: their blocks get as many replicas elsewhere. The end of the test
+// ends it.
 func (c *HDFSCluster) Decommission(t testing.TB, datanodes ...string) {
 	t.Helper()
 	if len(datanodes) > 0 {

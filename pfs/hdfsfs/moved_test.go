@@ -4,9 +4,11 @@ import (
 	"context"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/paddlecloud/pfs/internal/testbed"
 	"github.com/paddlecloud/pfs/pfs"
+	"github.com/paddlecloud/pfs/pfs/hdfsfs/internal/datanode"
 	"github.com/paddlecloud/pfs/pfs/pfstest"
 )
 
@@ -55,10 +57,32 @@ func TestReplicasMove(t *testing.T) {
 	})
 	for _, dn := range []string{"dn1", "dn2", "dn3"} {
 		c.Decommission(t, dn)
+		for at := c.DataNode(t, dn); !movedFrom(t, f, "/old", at); {
+			must(t, wait(t.Context(), 100*time.Millisecond))
+		}
 	}
 	c.Decommission(t)
 	end()
 	load.Wait()
 	pfstest.WantFile(t, f, "/old", data)
 	pfstest.WantFile(t, f, "/log", data[:appended])
+}
+
+// movedFrom reports whether all blocks of a file have two replicas that are not on the DataNode with this address.
+func movedFrom(t *testing.T, f *FS, name pfs.Path, address string) bool {
+	t.Helper()
+	found, err := f.located(t.Context(), f.at(name), 0, 1<<40)
+	must(t, err)
+	for _, b := range found.Blocks {
+		elsewhere := 0
+		for _, node := range b.Locations {
+			if datanode.Address(node.GetId(), false) != address {
+				elsewhere++
+			}
+		}
+		if elsewhere < 2 {
+			return false
+		}
+	}
+	return true
 }

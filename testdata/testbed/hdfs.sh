@@ -12,7 +12,7 @@
 #   hdfs.sh flip PATH OFFSET [DN...]   flip one byte of the replicas of PATH on the DataNodes; by default on all that have one
 #   hdfs.sh flip-sum PATH OFFSET [DN...]   flip a byte of the checksum of that byte
 #   hdfs.sh flip-unit PATH UNIT     flip a byte of a unit of the first block group of an erasure-coded file
-#   hdfs.sh exclude [DN...]         decommission exactly these DataNodes, and wait until that is done
+#   hdfs.sh exclude [DN...]         begin to decommission exactly these DataNodes
 #   hdfs.sh safemode enter|leave
 #   hdfs.sh settle                  wait until every block has all of its replicas
 #   hdfs.sh failover NN             (ha) make nn1 or nn2 the active one
@@ -312,9 +312,7 @@ exclude() {
   local n
   for n in "$@"; do echo "127.0.0.1:$(port "$n")"; done | replace "$D/conf/exclude"
   tool 256m org.apache.hadoop.hdfs.tools.DFSAdmin -refreshNodes
-  for n in "$@"; do await 180 "decommission of $n" decommissioned "$n"; done
 }
-decommissioned() { jmx "$(active)" NameNode,name=NameNodeInfo | grep -o "127.0.0.1:$(port "$1")[^}]*" | grep -q 'adminState\\":\\"Decommissioned'; }
 
 # blockat OFFSET: read the output of fsck for a file, print the offset in the block and the block's
 # name.

@@ -33,7 +33,7 @@ const (
 	// maxWindow bounds the bytes of a block that are on their way, and all of them those of all blocks of a Client. They
 	// are kept, so that another pipeline can get them.
 	maxWindow = 4 << 20
-	allWindow = 48 << 20
+	allWindow = 32 << 20
 	minWindow = 2 * packetBytes
 	// heartbeat is the pause after which an idle pipeline gets a sign of life. DataNodes give it up after a minute.
 	heartbeat = 20 * time.Second

@@ -4,6 +4,7 @@ import (
 	"crypto/md5"
 	"encoding/binary"
 	"hash/crc32"
+	"slices"
 )
 
 // Chunk is the number of bytes of each checksum in blocks that are written.
@@ -45,9 +46,14 @@ func (s *Sums) All() []uint32 {
 
 // Hash returns the MD5 of checksums, which is the checksum of a block.
 func Hash(sums []uint32) [md5.Size]byte {
-	raw := make([]byte, 0, len(sums)*sumSize)
-	for _, s := range sums {
-		raw = binary.BigEndian.AppendUint32(raw, s)
+	h := md5.New()
+	raw := make([]byte, 0, 4096)
+	for part := range slices.Chunk(sums, cap(raw)/sumSize) {
+		raw = raw[:0]
+		for _, s := range part {
+			raw = binary.BigEndian.AppendUint32(raw, s)
+		}
+		h.Write(raw)
 	}
-	return md5.Sum(raw)
+	return [md5.Size]byte(h.Sum(nil))
 }
