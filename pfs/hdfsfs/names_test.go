@@ -10,6 +10,7 @@ import (
 
 	"github.com/paddlecloud/pfs/internal/relay"
 	"github.com/paddlecloud/pfs/internal/testbed"
+	"github.com/paddlecloud/pfs/pfs"
 	"github.com/paddlecloud/pfs/pfs/pfstest"
 	"golang.org/x/net/dns/dnsmessage"
 )
@@ -113,7 +114,7 @@ func TestTokenEnds(t *testing.T) {
 	h, err := f.Open(t.Context(), "/f")
 	must(t, err)
 	defer h.Close()
-	written := openFor(t, f, "/written", appending)
+	written := openFor(t, f, "/written", appending|pfs.OpenCreate)
 	appendAll(t, written, data[:small/2])
 	first := make([]byte, 100_000)
 	_, err = h.ReadAt(t.Context(), first, 0)

@@ -176,15 +176,13 @@ func (p *fakePipeline) write(conn net.Conn, in *bufio.Reader, req *hdfsproto.OpW
 			_, _ = io.Copy(io.Discard, in)
 			return
 		}
+		p.mu.Lock()
+		p.synced = h.GetLast() && h.GetSync()
+		p.mu.Unlock()
 		answer(conn, &hdfsproto.PipelineAck{Sequence: &sequence, Replies: replies})
 		if f.what != "" {
 			_, _ = io.Copy(io.Discard, in)
 			return
-		}
-		if h.GetLast() {
-			p.mu.Lock()
-			p.synced = h.GetSync()
-			p.mu.Unlock()
 		}
 	}
 }

@@ -34,7 +34,7 @@ const (
 	// idleTime is shorter than the four seconds after which DataNodes close idle connections
 	// (dfs.datanode.socket.reuse.keepalive).
 	idleTime = 3 * time.Second
-	// suspicion is how long a DataNode that failed is asked last.
+	// suspicion is the time after which one read finds out whether a DataNode that failed answers again. Until it does, it is asked last.
 	suspicion = time.Minute
 	// received is the size of the buffer of a connection in bytes. Most data does not pass through it.
 	received = 16 << 10
@@ -49,7 +49,8 @@ type Client struct {
 	mu       sync.Mutex
 	closed   bool
 	idle     map[string][]*conn   // by address; the most recently used is at the end
-	suspects map[string]time.Time // when a DataNode failed, by address
+	suspects map[string]time.Time // when a DataNode failed that has not answered since, by address
+	answered map[string]time.Time // when a DataNode answered last
 	known    map[string]knownNode // DataNodes of pipelines, by ID
 
 	writers atomic.Int32 // blocks that are being written
@@ -60,7 +61,7 @@ func NewClient(opts Options) *Client {
 	id := make([]byte, 8)
 	_, _ = rand.Read(id) // it never fails
 	return &Client{opts: opts, name: "pfs-" + hex.EncodeToString(id), idle: map[string][]*conn{}, suspects: map[string]time.Time{},
-		known: map[string]knownNode{}}
+		answered: map[string]time.Time{}, known: map[string]knownNode{}}
 }
 
 // Close closes the idle connections. Those in use are closed when their Streams end.
@@ -159,18 +160,33 @@ func (c *Client) expire(cn *conn) {
 func (c *Client) suspect(address string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for a, at := range c.suspects {
-		if time.Since(at) > suspicion {
-			delete(c.suspects, a)
-		}
-	}
 	c.suspects[address] = time.Now()
 }
 
-// suspected reports whether a DataNode failed lately.
+// trust notes that a DataNode answered.
+func (c *Client) trust(address string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.suspects, address)
+	c.answered[address] = time.Now()
+}
+
+// suspected reports whether a DataNode failed and has not answered since. Once in a while it returns false to one caller,
+// who finds out.
 func (c *Client) suspected(address string) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	at, ok := c.suspects[address]
-	return ok && time.Since(at) <= suspicion
+	if ok && time.Since(at) > suspicion {
+		c.suspects[address] = time.Now()
+		return false
+	}
+	return ok
+}
+
+// latest sorts DataNodes by when they answered, the last one first.
+func (c *Client) latest(addresses []string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	slices.SortStableFunc(addresses, func(a, b string) int { return c.answered[b].Compare(c.answered[a]) })
 }

@@ -29,7 +29,8 @@ const (
 	minWait   = 30 * time.Millisecond
 	maxWait   = 2 * time.Second
 
-	// earned and maxCredits bound the extra load: one hedge for twenty reads, and eight at once.
+	// earned and maxCredits bound the extra load: one hedge for twenty reads, and eight at once. The last one is kept for a
+	// DataNode that does not answer.
 	earned     = 0.05
 	maxCredits = 8
 
@@ -73,11 +74,11 @@ func (h *hedges) note(n int, d time.Duration) {
 	}
 }
 
-// allow reports whether a hedge may be made, and pays for it.
-func (h *hedges) allow() bool {
+// allow reports whether a hedge may be made, and pays for it. slow is whether the DataNode has answered.
+func (h *hedges) allow(slow bool) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.credits < 1 {
+	if h.credits < 1 || slow && h.credits < 2 {
 		return false
 	}
 	h.credits--
@@ -106,7 +107,7 @@ func (r *Reader) readHedged(ctx context.Context, p []byte, off int64) (int, erro
 		defer close(h.done)
 		h.err = errHedged
 		slow := r.node.Load()
-		if slow == nil || !r.client.hedges.allow() {
+		if slow == nil || !r.client.hedges.allow(r.granted.Load()) {
 			return
 		}
 		h.p = make([]byte, len(p))

@@ -72,6 +72,7 @@ type Reader struct {
 
 	damaged []Damage
 	node    atomic.Pointer[string] // the address of the DataNode that is read from
+	granted atomic.Bool            // it has answered the request
 	avoid   string                 // a DataNode that is not asked
 }
 
@@ -213,8 +214,10 @@ func (r *Reader) open(ctx context.Context, off, n int64, follows, fresh bool, lo
 			continue
 		}
 		r.node.Store(&address)
+		r.granted.Store(false)
 		r.stream, err = r.client.Open(ctx, Replica{address, block.Block, block.Token}, off-start, left)
 		if err == nil {
+			r.granted.Store(true)
 			return false, nil
 		}
 		if ctx.Err() != nil {
@@ -238,7 +241,8 @@ func (r *Reader) none(lost map[string]error, last error) error {
 	return e
 }
 
-// order returns the addresses of the DataNodes that have the block: the nearest first, those that failed lately last.
+// order returns the addresses of the DataNodes that have the block: the nearest first, then those that failed, of which most
+// may only have been slow: the one that answered last comes first.
 func (r *Reader) order(block *hdfsproto.LocatedBlock) []string {
 	var good, bad []string
 	for _, node := range block.GetLocations() {
@@ -250,6 +254,7 @@ func (r *Reader) order(block *hdfsproto.LocatedBlock) []string {
 			good = append(good, a)
 		}
 	}
+	r.client.latest(bad)
 	return append(good, bad...)
 }
 

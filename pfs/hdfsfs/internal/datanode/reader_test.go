@@ -142,9 +142,9 @@ func TestHedge(t *testing.T) {
 func TestHedgesAreFew(t *testing.T) {
 	var h hedges
 	allowed := 0
-	for range 1000 {
+	for i := range 1000 {
 		h.wait(1)
-		if h.allow() {
+		if h.allow(i%2 == 0) {
 			allowed++
 		}
 	}
@@ -170,6 +170,32 @@ func TestFailuresAge(t *testing.T) {
 			t.Error("a failure is not forgotten")
 		}
 	})
+}
+
+// TestSlowBeforeSilent asks those that were only slow before one that never answers.
+func TestSlowBeforeSilent(t *testing.T) {
+	data := pattern(packetSize)
+	nodes := []*fakeNode{newFakeNode(data), newFakeNode(data), newFakeNode(data)}
+	nodes[0].silent = true
+	c := newCluster(t, Options{Timeout: time.Hour}, nodes...)
+	r := c.client.NewReader(c)
+	defer r.Close()
+	for _, fast := range []int{1, 2} {
+		c.client.trust(c.names[fast])
+		for _, name := range c.names {
+			c.client.suspect(name)
+		}
+		block, err := c.Block(t.Context(), 0, false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := r.order(block); got[0] != c.names[fast] {
+			t.Errorf("the order is %v, want %s first", got, c.names[fast])
+		}
+		if got, err := readAll(t, r, len(data), len(data)); err != nil || !bytes.Equal(got, data) {
+			t.Fatal(err)
+		}
+	}
 }
 
 // TestReadCanceled ends a read of a silent DataNode with its context.

@@ -70,6 +70,7 @@ func (c *Client) Open(ctx context.Context, r Replica, off, n int64) (*Stream, er
 		s := &Stream{client: c, conn: cn, replica: r, at: off, end: off + n}
 		err = s.request(ctx)
 		if err == nil {
+			c.trust(r.Address)
 			return s, nil
 		}
 		s.Close()
