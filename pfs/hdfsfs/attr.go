@@ -99,12 +99,12 @@ func (f *FS) apply(ctx context.Context, at string, st status, mask pfs.AttrMask,
 			return err
 		}
 	}
-	set, err := f.setTimes(ctx, at, mtime, atime)
+	err := f.setTimes(ctx, at, mtime, atime)
 	if noAccessTimes(err) {
 		return pfs.Errorf("hdfsfs.SetAttr", "", pfs.Unsupported, "this HDFS keeps no access times (dfs.namenode.accesstime.precision)")
 	}
 	if err == nil && marked {
-		m.ModTime = set
+		m.ModTime = kept(mtime)
 		err = f.setMark(ctx, at, m)
 	}
 	return err
@@ -119,7 +119,7 @@ func noAccessTimes(err error) bool {
 // one if reads do not update them (dfs.namenode.accesstime.precision). It checks this before it looks up the file, so
 // the call here names an inode that never exists and changes nothing.
 func (f *FS) keepsAccessTimes(ctx context.Context) (bool, error) {
-	_, err := f.setTimes(ctx, inode(1), time.Time{}, time.Unix(1, 0))
+	err := f.setTimes(ctx, inode(1), time.Time{}, time.Unix(1, 0))
 	if is(err, pfs.Unavailable, pfs.Canceled) {
 		return false, err
 	}

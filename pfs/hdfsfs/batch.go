@@ -221,8 +221,8 @@ func (b *batch) finalizeNew(ctx context.Context, at string, dir pfs.Path, opts p
 	if err != nil {
 		return fail("hdfsfs.WriteBatch", dir, err)
 	}
-	if err := b.giveTo(ctx, at, home, parent); err != nil {
-		return err
-	}
-	return b.date(ctx, at, "", opts)
+	return together(
+		func() error { return b.giveTo(ctx, at, home, parent) },
+		func() error { return b.date(ctx, at, "", opts) },
+	)
 }

@@ -3,6 +3,7 @@ package hdfsfs
 import (
 	"context"
 	"io/fs"
+	"sync"
 	"time"
 
 	"github.com/paddlecloud/pfs/pfs"
@@ -30,11 +31,26 @@ func (f *FS) date(ctx context.Context, at, id string, opts pfs.CommitOptions) er
 	if mtime.IsZero() {
 		mtime = time.Now()
 	}
-	kept, err := f.setTimes(ctx, at, mtime, time.Time{})
-	if err != nil {
-		return err
+	return together(
+		func() error { return f.setTimes(ctx, at, mtime, time.Time{}) },
+		func() error { return f.setMark(ctx, at, digest.NewMark(id, opts, kept(mtime))) },
+	)
+}
+
+// together makes calls that do not depend on each other at the same time, and returns the first error of those that failed.
+func together(calls ...func() error) error {
+	errs := make([]error, len(calls))
+	var wg sync.WaitGroup
+	for i, call := range calls {
+		wg.Go(func() { errs[i] = pfs.Guard("hdfsfs.together", "", call) })
 	}
-	return f.setMark(ctx, at, digest.NewMark(id, opts, kept))
+	wg.Wait()
+	for _, err := range errs {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // give sets permission bits, group and owner.

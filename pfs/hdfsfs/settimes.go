@@ -10,12 +10,14 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// setTimes sets the times of a path in HDFS, of which the zero time keeps one, and returns the modification time
-// as HDFS keeps it, in milliseconds.
-func (f *FS) setTimes(ctx context.Context, at string, mtime, atime time.Time) (kept time.Time, err error) {
+// setTimes sets the times of a path in HDFS, of which the zero time keeps one.
+func (f *FS) setTimes(ctx context.Context, at string, mtime, atime time.Time) error {
 	request := &hdfsproto.SetTimesRequest{Path: &at, Modified: proto.Uint64(millis(mtime)), Accessed: proto.Uint64(millis(atime))}
-	return time.UnixMilli(int64(millis(mtime))), f.tell(ctx, "setTimes", request, rpc.Idempotent)
+	return f.tell(ctx, "setTimes", request, rpc.Idempotent)
 }
+
+// kept returns a time as HDFS keeps it.
+func kept(t time.Time) time.Time { return time.UnixMilli(int64(millis(t))) }
 
 // keepTime leaves a time unchanged.
 const keepTime = math.MaxUint64 // -1
