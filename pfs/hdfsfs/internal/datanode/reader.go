@@ -33,6 +33,8 @@ type Damage struct {
 	Block   uint64
 	Offset  int64 // in the block
 	Address string
+
+	from int64 // where the read could not go on, in the block
 }
 
 // ReplicasError is the error of a read that no replica could serve.
@@ -176,7 +178,7 @@ func (r *Reader) failed(ctx context.Context, off int64, err error, lost map[stri
 		lost[address] = err
 		return
 	}
-	d := Damage{Block: block.GetBlock().GetBlockId(), Offset: damaged.Offset, Address: address}
+	d := Damage{Block: block.GetBlock().GetBlockId(), Offset: damaged.Offset, Address: address, from: off - int64(block.GetOffset())}
 	r.damaged = append(r.damaged, d)
 	for i, node := range block.GetLocations() {
 		if r.file.Address(node.GetId()) == address {
@@ -210,7 +212,7 @@ func (r *Reader) open(ctx context.Context, off, n int64, follows, fresh bool, lo
 	}
 	var last error
 	for _, address := range r.order(block) {
-		if lost[address] != nil || r.isDamaged(block, address) {
+		if lost[address] != nil || slices.ContainsFunc(r.damages(block, off-start), func(d Damage) bool { return d.Address == address }) {
 			continue
 		}
 		r.node.Store(&address)
@@ -229,12 +231,12 @@ func (r *Reader) open(ctx context.Context, off, n int64, follows, fresh bool, lo
 			r.client.suspect(address)
 		}
 	}
-	return true, r.none(lost, last)
+	return true, none(r.damages(block, off-start), lost, last)
 }
 
 // none returns the error of a read that all replicas failed to serve.
-func (r *Reader) none(lost map[string]error, last error) error {
-	e := &ReplicasError{Damaged: r.damaged, Lost: slices.Sorted(maps.Keys(lost)), Last: last}
+func none(damaged []Damage, lost map[string]error, last error) error {
+	e := &ReplicasError{Damaged: damaged, Lost: slices.Sorted(maps.Keys(lost)), Last: last}
 	for _, err := range lost {
 		e.Last = err
 	}
@@ -242,12 +244,14 @@ func (r *Reader) none(lost map[string]error, last error) error {
 }
 
 // order returns the addresses of the DataNodes that have the block: the nearest first, then those that failed, of which most
-// may only have been slow: the one that answered last comes first.
+// may only have been slow: the one that answered last comes first. Replicas that are damaged elsewhere come last.
 func (r *Reader) order(block *hdfsproto.LocatedBlock) []string {
-	var good, bad []string
+	var good, bad, damaged []string
 	for _, node := range block.GetLocations() {
 		switch a := r.file.Address(node.GetId()); {
 		case a == r.avoid:
+		case slices.ContainsFunc(r.damages(block, -1), func(d Damage) bool { return d.Address == a }):
+			damaged = append(damaged, a)
 		case r.client.suspected(a):
 			bad = append(bad, a)
 		default:
@@ -255,14 +259,15 @@ func (r *Reader) order(block *hdfsproto.LocatedBlock) []string {
 		}
 	}
 	r.client.latest(bad)
-	return append(good, bad...)
+	return slices.Concat(good, bad, damaged)
 }
 
-func (r *Reader) isDamaged(block *hdfsproto.LocatedBlock, address string) bool {
+// damages returns what is known of a block: where a read could not go on from that offset, or everywhere if from is negative.
+func (r *Reader) damages(block *hdfsproto.LocatedBlock, from int64) (all []Damage) {
 	for _, d := range r.damaged {
-		if d.Block == block.GetBlock().GetBlockId() && d.Address == address {
-			return true
+		if d.Block == block.GetBlock().GetBlockId() && (from < 0 || d.from == from) {
+			all = append(all, d)
 		}
 	}
-	return false
+	return all
 }

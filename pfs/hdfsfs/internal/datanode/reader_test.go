@@ -40,6 +40,9 @@ func TestReaderFaults(t *testing.T) {
 			nodes := []*fakeNode{newFakeNode(data), newFakeNode(data), newFakeNode(data)}
 			fault(nodes[0], 0)
 			fault(nodes[1], 1)
+			if name == "damaged" {
+				nodes[2].flip = 9 * packetSize // the others are good there
+			}
 			c := newCluster(t, Options{Timeout: 200 * time.Millisecond}, nodes...)
 			for _, size := range []int{100, packetSize, 10 * packetSize, len(data)} {
 				r := c.client.NewReader(c)

@@ -232,8 +232,7 @@ func (g *group) restore(ctx context.Context, wanted int, at, end int64) ([]byte,
 		if have < l.data && next == len(units) {
 			g.mu.Lock()
 			defer g.mu.Unlock()
-			g.r.damaged = append(g.r.damaged, g.damaged...)
-			return nil, g.r.none(g.lost, nil)
+			return nil, none(g.damaged, g.lost, nil)
 		}
 	}
 	return l.rebuild(units, wanted)
