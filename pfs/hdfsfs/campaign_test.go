@@ -139,9 +139,9 @@ func (k *campaign) faults() map[string]func() {
 			pause(3 * time.Second)
 			c.Do(t, "start", one, other)
 		},
-		"a DataNode stopped":                  func() { dn := node(); c.Pause(t, dn); pause(8 * time.Second); c.Resume(t, dn) },
-		"connections to DataNodes cut":        func() { connections(true) },
-		"a bit flipped on its way to or from": func() { connections(false) },
+		"a DataNode stopped":                             func() { dn := node(); c.Pause(t, dn); pause(8 * time.Second); c.Resume(t, dn) },
+		"connections to DataNodes cut":                   func() { connections(true) },
+		"a bit flipped on the way to or from a DataNode": func() { connections(false) },
 		"connections to NameNodes cut": func() {
 			for range 1 + k.random.IntN(3) {
 				k.cutNameNodes.Store(true)
