@@ -74,9 +74,13 @@ func (s *service) home(user string) pfs.Path {
 }
 
 // routed passes requests to the handler whose directory they are in, and all others to rest. Unlike http.ServeMux it
-// leaves the path as the client sent it.
+// leaves the path as the client sent it. A browser at the address of the service gets to the pages.
 func routed(handlers map[string]http.Handler, rest http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/" && r.Method == http.MethodGet {
+			http.Redirect(w, r, "/ui/", http.StatusSeeOther)
+			return
+		}
 		first, _, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, "/"), "/")
 		if h := handlers["/"+first]; h != nil {
 			h.ServeHTTP(w, r)

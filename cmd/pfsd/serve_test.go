@@ -267,6 +267,9 @@ func status(t *testing.T, url string) (int, string) {
 
 func TestWatching(t *testing.T) {
 	s := start(t, dataFor(t), "--no-tls")
+	if code, page := status(t, s.endpoint+"/"); code != http.StatusOK || !strings.Contains(page, `action="/ui/login"`) {
+		t.Errorf("a browser at the address of the service gets %d and no login: %.200q", code, page)
+	}
 	if !strings.HasPrefix(s.endpoint, "http://127.0.0.1:") {
 		t.Errorf("endpoint %s", s.endpoint)
 	}

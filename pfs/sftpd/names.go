@@ -146,7 +146,7 @@ func (x *session) mkdir(ctx context.Context, p *parser) error {
 	a := p.attributes()
 	mode := fs.FileMode(0o755)
 	if a.flags&attrMode != 0 {
-		mode = a.mode.Perm()
+		mode = a.mode.Perm() &^ 0o022 // sftp and sshfs ask for 777, and leave the umask to the server
 	}
 	return x.change(ctx, p, err, "mkdir", func(ctx context.Context, fsys pfs.FileSystem) error {
 		return gateway.MakeDir(ctx, fsys, name, mode)

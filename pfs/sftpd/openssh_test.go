@@ -150,6 +150,9 @@ func TestSFTP(t *testing.T) {
 			t.Errorf("no %q in:\n%s", want, out)
 		}
 	}
+	if info, err := os.Stat(filepath.Join(w.store, "home", gatewaytest.Alice, "x")); err != nil || info.Mode().Perm() != 0o755 {
+		t.Errorf("a new directory: %v, %v", info, err)
+	}
 	w.wantFile(t, "large", large)
 	for name, want := range map[string][]byte{"back": large, "d2/e/f": []byte("f"), "throughlink": []byte("small"), "throughalias": []byte("f")} {
 		if got, err := os.ReadFile(filepath.Join(w.dir, name)); err != nil || !bytes.Equal(got, want) {
