@@ -118,7 +118,9 @@ func TestServedFrameworks(t *testing.T) {
 	testbed.Long(t)
 	open(t, ".", "../docs")
 	_, config := newService(t)
-	for framework, list := range map[string]string{"PyTorch": "torch", "Hugging Face": "huggingface", "Dask": "huggingface", "MosaicML Streaming": "bench"} {
+	for framework, list := range map[string]string{
+		"PaddlePaddle": "frameworks", "PyTorch": "torch", "Hugging Face": "huggingface", "Dask": "huggingface", "MosaicML Streaming": "bench",
+	} {
 		t.Run(framework, func(t *testing.T) {
 			env := []string{"PADDLE_CONFIG=" + config, "RECORDIO_FRAMEWORK=" + framework + ", from a service"}
 			python(t, env, venv(t, list), "-m", "unittest", "loader_tests.test_frameworks.ServedFrameworks")

@@ -17,7 +17,7 @@ from .files import InDirectory
 PAGE = Path(__file__).parents[2] / "docs" / "python.md"
 FAST = ("numpy", "pandas and pyarrow", "Grain")
 SLOW = ("PaddlePaddle", "PyTorch", "Hugging Face")
-SERVED = tuple(name + ", from a service" for name in ("PyTorch", "Hugging Face", "Dask", "MosaicML Streaming"))
+SERVED = tuple(name + ", from a service" for name in ("PaddlePaddle", "PyTorch", "Hugging Face", "Dask", "MosaicML Streaming"))
 NAME = os.environ.get("RECORDIO_FRAMEWORK", "")
 
 
