@@ -324,6 +324,8 @@ def test_service_away(tmp_path):
 
 def test_login(tmp_path):
     config = tmp_path / "config"
+    with pytest.raises(ValueError, match="token_file or PFS_TOKEN_FILE"):
+        PfsFileSystem(endpoint="https://127.0.0.1:9")
     with pytest.raises(PermissionError, match="paddlectl login"):
         PfsFileSystem(config_file=str(config), skip_instance_cache=True).ls("local")
     with open(os.environ["PADDLE_CONFIG"]) as f:

@@ -71,6 +71,8 @@ class PfsFileSystem(AsyncFileSystem):  # type: ignore[misc]
         super().__init__(**kwargs)
         self._config_file, self._endpoint, self._fingerprint = config_file or config.path(), endpoint, fingerprint
         self._token_file = token_file or os.environ.get("PFS_TOKEN_FILE")
+        if endpoint and not self._token_file:
+            raise ValueError("endpoint=%r: token_file or PFS_TOKEN_FILE must name a file with a token" % endpoint)
         self._retry_seconds = retry_seconds
         self._config: config.Config | None = None
         self._entries: dict[str, config.Entry] = {}
