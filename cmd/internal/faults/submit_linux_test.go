@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -88,4 +89,48 @@ func TestSubmitServiceKilled(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestJobStoreFull: a store that stays full makes the outputs incomplete, with the reason and the only copy of the file; one that has
+// room in time gets all.
+func TestJobStoreFull(t *testing.T) {
+	testbed.Long(t)
+	needMount(t)
+	store := onTmpfs(t, "size=40m,mode=700")
+	j := &jobs{scene: newScene(t, "--datacenter", "local=file://"+store)}
+	j.env = []string{"XDG_STATE_HOME=" + filepath.Join(j.work, "state"), "XDG_CACHE_HOME=" + filepath.Join(j.work, "cache"), "PFS_ROOT=" + j.work}
+	pkg := filepath.Join(j.work, "package")
+	must(t, os.Mkdir(pkg, 0o755))
+	must(t, os.WriteFile(filepath.Join(pkg, "train.sh"), []byte("echo small >$PFS_OUTPUT/small; head -c 60000000 /dev/urandom >$PFS_OUTPUT/big\n"), 0o644))
+	const full = "no space left: the store is full"
+	submit := func(code int, name string, more ...string) string {
+		return j.do(code, append(append([]string{"submit", "-jobname", name, "-entry", "sh train.sh"}, more...), pkg)...)
+	}
+	if out := submit(1, "full", "--wait"); !strings.Contains(out, "big: "+full) {
+		t.Errorf("submit --wait printed %s", out)
+	}
+	if out := j.do(8, "get", "outputs", "full"); !strings.Contains(out, "_INCOMPLETE") || !strings.Contains(out, full) {
+		t.Errorf("get outputs printed %s", out)
+	}
+	if out := j.do(0, "cat", "/pfs/local/home/alice/jobs/full/attempts/1/trainer-0/small"); out != "small\n" {
+		t.Errorf("the file that fits is %q", out)
+	}
+	j.do(5, "delete", "full")
+	if only, _ := filepath.Glob(filepath.Join(j.work, "state/pfs/jobs/*/attempts/1/trainer-0/0/output/big")); len(only) != 1 {
+		t.Errorf("the file that does not fit is in %q", only)
+	}
+
+	submit(0, "room")
+	for end := time.Now().Add(30 * time.Second); ; time.Sleep(100 * time.Millisecond) {
+		out := j.do(0, "get", "jobs", "room")
+		if strings.Contains(out, "upload pending: ") && strings.Contains(out, full) {
+			break
+		}
+		if time.Now().After(end) {
+			t.Fatalf("the reason is not told:\n%s", out)
+		}
+	}
+	must(t, syscall.Mount("", store, "", syscall.MS_REMOUNT, "size=200m,mode=700"))
+	j.do(0, "wait", "room")
+	j.do(0, "get", "outputs", "room")
 }

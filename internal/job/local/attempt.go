@@ -31,6 +31,7 @@ type attempt struct {
 	probed   time.Time
 	obstacle string // why the files of the job cannot be written now
 	noted    string // the last one
+	pending  string // what uploads wait for
 }
 
 // probe notes in the reason of the job whether its files can be written. It reports whether that has changed.
@@ -50,6 +51,28 @@ func (a *attempt) probe() bool {
 		reason = strings.TrimSuffix(a.obstacle+"; "+reason, "; ")
 	}
 	r.Reason = reason
+	return true
+}
+
+// tellUploads notes in the reason of the job what uploads wait for when all entries have ended. It reports whether that has changed.
+func (a *attempt) tellUploads() bool {
+	was, r := a.pending, &a.state.Record
+	a.pending = ""
+	if a.current() == job.Uploading {
+		for _, run := range a.runs {
+			if !run.done() {
+				a.pending = run.worker.Name + ": " + run.pending()
+				break
+			}
+		}
+	}
+	if a.pending == was {
+		return false
+	}
+	r.Reason = strings.Trim(strings.Replace(r.Reason, was, "", 1), "; ")
+	if !strings.Contains(r.Reason, a.pending) { // a supervisor that was killed has not told it
+		r.Reason = strings.TrimPrefix(r.Reason+"; "+a.pending, "; ")
+	}
 	return true
 }
 
@@ -94,6 +117,7 @@ func (a *attempt) run(ctx context.Context) (job.State, string, error) {
 		}
 		a.control()
 		changed = a.probe() || changed
+		changed = a.tellUploads() || changed
 		if state := a.current(); state != r.State || changed {
 			if state == job.Running && r.Reason == "" {
 				r.Reason = strings.Join(a.notes, "; ")

@@ -21,6 +21,7 @@ import (
 	"github.com/paddlecloud/pfs/internal/job"
 	"github.com/paddlecloud/pfs/internal/job/output"
 	"github.com/paddlecloud/pfs/pfs"
+	"github.com/paddlecloud/pfs/pfs/digest"
 	"github.com/paddlecloud/pfs/pfs/localfs"
 )
 
@@ -417,10 +418,10 @@ func TestKill(t *testing.T) {
 
 func TestTimeLimit(t *testing.T) {
 	b := newBed(t)
-	s := spec(1, 0, `exec sleep 1000`)
+	s := spec(1, 0, `trap 'exit 0' TERM; while :; do sleep 0.02; done`)
 	s.TimeLimit, s.MaxAttempts = 300*time.Millisecond, 3
 	d := b.submit(s)
-	if r := b.end(s); r.State != job.Failed || r.Attempt != 1 || !strings.Contains(r.Reason, "time limit") {
+	if r := b.end(s); r.State != job.Failed || r.Attempt != 1 || !strings.Contains(r.Reason, "time limit") || r.Workers[0].State != job.Killed {
 		t.Errorf("%+v", r)
 	}
 	b.nothingLeft(d)
@@ -668,6 +669,29 @@ func TestNoMarker(t *testing.T) {
 	m, err := output.ReadMarker(t.Context(), b.fsys, job.OutputDir(s, 2, "trainer-0"))
 	if err != nil || m == nil || m.Name != output.Incomplete || m.Files != 1 || !strings.HasSuffix(m.Reasons[0], "the outputs: of the test") {
 		t.Errorf("attempt 2: %+v, %v", m, err)
+	}
+}
+
+// TestUploadPending: while outputs cannot be uploaded, the reasons of the job and of its worker say why.
+func TestUploadPending(t *testing.T) {
+	b := newBed(t)
+	s := spec(1, 0, `echo model >$PFS_OUTPUT/model`)
+	at := job.OutputDir(s, 1, "trainer-0")
+	if err := pfs.MkdirAll(t.Context(), b.fsys, at.Parent(), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := pfs.WriteBatch(t.Context(), b.fsys, []pfs.BatchEntry{{Path: at, Mode: 0o644, Digest: digest.Bytes(nil)}})[0]; err != nil {
+		t.Fatal(err)
+	}
+	b.submit(s)
+	b.until(s, "pending", func(r *job.Record) bool {
+		return r.State == job.Uploading && strings.Contains(r.Reason, "trainer-0: upload pending: ") && strings.HasPrefix(r.Workers[0].Reason, "upload pending: ")
+	})
+	if err := b.fsys.Remove(t.Context(), at); err != nil {
+		t.Fatal(err)
+	}
+	if r := b.end(s); r.State != job.Succeeded || r.Reason != "" || r.Workers[0].Reason != "" {
+		t.Errorf("%+v", r)
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"runtime/debug"
 	"strconv"
+	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -54,6 +55,7 @@ type run struct {
 
 	mu         sync.Mutex
 	lostReason string // why there will be no exit record
+	progress   output.Progress
 	uploaded   *job.Uploaded
 	failed     error // of the uploader
 }
@@ -263,6 +265,11 @@ func (r *run) upload(ctx context.Context) {
 			return r.lostReason
 		},
 		Pool: r.a.pool,
+		Progress: func(p output.Progress) {
+			r.mu.Lock()
+			r.progress = p
+			r.mu.Unlock()
+		},
 	}
 	r.background.Go(func() {
 		done, err := output.Upload(ctx, opts)
@@ -301,6 +308,16 @@ func (r *run) outputs() (marker, reason string) {
 	return "", ""
 }
 
+// pending says what the uploader of an entry that has ended waits for.
+func (r *run) pending() string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.progress.Reason == "" {
+		return "upload pending"
+	}
+	return "upload pending: " + r.progress.Reason
+}
+
 // describe brings the worker up to date.
 func (r *run) describe() {
 	w := r.worker
@@ -310,9 +327,10 @@ func (r *run) describe() {
 		}
 		return
 	}
+	w.Reason = r.exit.Reason
 	if w.ExitCode == nil {
 		code := r.exit.Code
-		w.ExitCode, w.Signal, w.Reason = &code, r.exit.Signal, r.exit.Reason
+		w.ExitCode, w.Signal = &code, r.exit.Signal
 		w.Ended = r.exit.Ended
 		if !r.exit.Started.IsZero() {
 			w.Started = r.exit.Started
@@ -326,7 +344,8 @@ func (r *run) describe() {
 	switch {
 	case !r.done():
 		w.State = job.Uploading
-	case r.exit.Code == 0 && (!r.exit.Stopped || !r.a.killed) || r.dismissed && r.a.failure == "":
+		w.Reason = strings.TrimPrefix(w.Reason+"; "+r.pending(), "; ")
+	case r.exit.Code == 0 && !r.exit.Stopped || r.dismissed && r.a.failure == "":
 		w.State, w.Reason = job.Succeeded, reason
 	case r.dismissed && r.exit.Stopped:
 		w.State = job.Killed

@@ -5,6 +5,7 @@ package output
 import (
 	"context"
 	"fmt"
+	"net"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -246,12 +247,20 @@ func TestLeftOut(t *testing.T) {
 	if err := syscall.Mkfifo(filepath.Join(out, "pipe"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.Symlink("a", filepath.Join(out, "latest")); err != nil {
+	for name, target := range map[string]string{"latest": "a", "out": "/etc/passwd", "up": "..", "dangling": "none"} {
+		if err := os.Symlink(target, filepath.Join(out, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Chdir(out) // the path of a socket is short
+	socket, err := net.Listen("unix", "socket")
+	if err != nil {
 		t.Fatal(err)
 	}
+	defer socket.Close()
 	r.exit(job.Exit{})
 	r.upload()
-	if report := r.want(Success, 1); report.LeftOut != 2 || report.Whole() {
+	if report := r.want(Success, 1); report.LeftOut != 6 || report.Whole() {
 		t.Errorf("%+v", report)
 	}
 	r = newRig(t)
