@@ -46,7 +46,7 @@ func (a *attempt) nextBlock() error {
 			}
 		}
 		if err == nil {
-			if a.now, err = a.fs.nodes.Create(a, located, a.options(), a.sums); err == nil {
+			if err = a.create(located); err == nil {
 				return nil
 			}
 			if !errors.As(err, &node) {
@@ -75,6 +75,22 @@ func (a *attempt) nextBlock() error {
 		i++
 		failed = nil
 	}
+}
+
+// create begins to write a block that the NameNode has named.
+func (a *attempt) create(located *hdfsproto.LocatedBlock) error {
+	if a.coding.policy != nil {
+		b, err := a.fs.nodes.CreateStriped(a, a.coding.policy, located, a.options(), a.sums)
+		if err == nil {
+			a.now = b
+		}
+		return err
+	}
+	b, err := a.fs.nodes.Create(a, located, a.options(), a.sums)
+	if err == nil {
+		a.now = b
+	}
+	return err
 }
 
 // addBlock asks the NameNode for a block. It refuses as long as no DataNode has told it about the one before the last. A call

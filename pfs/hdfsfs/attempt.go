@@ -20,10 +20,11 @@ type attempt struct {
 	path     string
 	holder   string // of the lease
 	inode    uint64
-	block    int64 // the length of blocks
+	block    int64 // the length of blocks, or of block groups
 	replicas int
+	coding   coding
 
-	now  *datanode.Block          // the block that is being written, or nil
+	now  block                    // that is being written, or nil
 	last *hdfsproto.ExtendedBlock // the one before it, or nil
 
 	n    int64          // the length of the file
@@ -36,6 +37,15 @@ type attempt struct {
 	blocks  []doneBlock
 }
 
+// block is a block or a block group that is being written.
+type block interface {
+	Write(p []byte) error
+	Length() int64
+	Close() (*hdfsproto.ExtendedBlock, error)
+	Abort()
+	Hash(sums []uint32) [16]byte
+}
+
 // doneBlock is a block that was written from its start.
 type doneBlock struct {
 	id     uint64
@@ -43,18 +53,24 @@ type doneBlock struct {
 	hash   [16]byte
 }
 
-// createFlags are the flags CREATE and SHOULD_REPLICATE: also where the directory says so, the file is not erasure-coded.
-const createFlags = 1 | 0x80
+// Flags of create. A file with createReplicated is not erasure-coded, also where the directory says so.
+const (
+	createNew        = 1
+	createReplicated = 0x80
+)
 
 // begin creates a file at a path in HDFS.
 func (f *FS) begin(ctx context.Context, at string, l layout) (*attempt, error) {
-	a := &attempt{fs: f, path: at, holder: f.name, block: l.block, replicas: l.replicas, sums: datanode.NewSums(0)}
-	var resp hdfsproto.CreateResponse
-	err := f.ask(ctx, "create", &hdfsproto.CreateRequest{
+	a := &attempt{fs: f, path: at, holder: f.name, block: l.block * l.coding.spread(), replicas: l.replicas, coding: l.coding, sums: datanode.NewSums(0)}
+	req := &hdfsproto.CreateRequest{
 		Path: &at, Masked: &hdfsproto.CreateRequest_Permission{Bits: proto.Uint32(uint32(l.perm.Perm()))}, Holder: &a.holder,
-		Flags: proto.Uint32(createFlags), CreateParent: proto.Bool(false), Replication: proto.Uint32(uint32(l.replicas)), BlockSize: proto.Uint64(uint64(l.block)),
-	}, &resp, rpc.Cached)
-	if err != nil {
+		Flags: proto.Uint32(createNew | createReplicated), CreateParent: proto.Bool(false), Replication: proto.Uint32(uint32(l.replicas)), BlockSize: proto.Uint64(uint64(l.block)),
+	}
+	if l.coding.policy != nil {
+		req.Flags, req.ErasureCoding = proto.Uint32(createNew), &l.coding.name
+	}
+	var resp hdfsproto.CreateResponse
+	if err := f.ask(ctx, "create", req, &resp, rpc.Cached); err != nil {
 		return nil, err
 	}
 	a.inode = resp.GetFile().GetInode()
@@ -90,16 +106,17 @@ func (f *FS) beginAppend(ctx context.Context, at string, st status) (*attempt, e
 	if partial == nil {
 		return a, nil
 	}
-	var err error
-	if a.now, err = f.nodes.Append(a, partial, a.options(), a.sums); err != nil {
+	b, err := f.nodes.Append(a, partial, a.options(), a.sums)
+	if err != nil {
 		a.abandon()
 		return nil, err
 	}
+	a.now = b
 	return a, nil
 }
 
 func (a *attempt) options() datanode.BlockOptions {
-	return datanode.BlockOptions{Size: a.block, Replicas: a.replicas, Durable: a.durable}
+	return datanode.BlockOptions{Size: a.block / a.coding.spread(), Replicas: a.replicas, Durable: a.durable}
 }
 
 // write appends p. It does not end in the middle because a caller gives up, since then all that was written before would be
@@ -133,7 +150,7 @@ func (a *attempt) endBlock() error {
 		return err
 	}
 	sums := a.sums.All()[a.sum0:]
-	a.blocks = append(a.blocks, doneBlock{done.GetBlockId(), int64(done.GetNumBytes()), datanode.Hash(sums)})
+	a.blocks = append(a.blocks, doneBlock{done.GetBlockId(), int64(done.GetNumBytes()), a.now.Hash(sums)})
 	if a.folds {
 		a.sums.Whole = a.sums.Whole[:0]
 	}
@@ -265,7 +282,7 @@ func (a *attempt) verify(ctx context.Context) error {
 		if got.GetBlock().GetBlockId() != want.id || int64(got.GetBlock().GetNumBytes()) != want.length {
 			return wrong
 		}
-		sum, err := a.fs.nodes.Checksum(ctx, &file{fs: a.fs}, got)
+		sum, err := a.fs.nodes.Checksum(ctx, &file{fs: a.fs, policy: found.GetErasureCoding()}, got)
 		if err != nil {
 			return err
 		}

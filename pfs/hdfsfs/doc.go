@@ -36,8 +36,13 @@
 //
 // For minutes after a DataNode died, the NameNode still chooses it. So a DataNode that failed is excluded from new
 // blocks for a minute, unless then fewer than two are left. The NameNode makes the replicas that a block lacks. Commit does not
-// check them again: the NameNode replaces a lost replica as soon as it notices the loss. Files are never
-// erasure-coded, also where the directory says so: they are replicated.
+// check them again: the NameNode replaces a lost replica as soon as it notices the loss.
+//
+// Where the directory of the target has an erasure coding policy with the codec rs or xor, the parts of an upload are written under
+// it. A part then is a block group: as many blocks as the policy has data units. A group goes on while at most
+// as many DataNodes fail as there are units of parity. The NameNode makes the lost units again. The policy must be enabled. Small
+// files of WriteBatch, and files that are written through handles, are replicated:
+// the former would take more space, and HDFS has no hsync for erasure-coded files.
 //
 // A file that is open for writing has a lease, which is renewed three times a minute for all files of a user together. After a process
 // dies, HDFS takes its leases away in a minute.
@@ -55,8 +60,7 @@
 // Uploads are not beside their targets, for three reasons: HDFS's quotas would count the
 // staged bytes together with those that they replace; the usage of a tree, which HDFS returns
 // in one call, would include them; and an otherwise empty directory could not be removed.
-// The price: the file does not inherit the default ACLs, storage policy and erasure coding of
-// the target's directory. It inherits the group only if the service or the user may set it.
+// The price: the file does not inherit the default ACLs and the storage policy of the target's directory. It inherits the group only if the service or the user may set it.
 //
 // The extended attribute "user.pfs.digest" of a file holds its digest, the ID of its upload,
 // and the size and time for which both are valid.
@@ -99,6 +103,7 @@
 //	open, reader, blocks             a File, the readers that are kept between reads, and the blocks that are known
 //	encryption                       the key of a cluster that encrypts data transfer
 //	staged, stagedir, layout, part   an upload, its directory, its parts
+//	coding                           erasure coding of new files
 //	attempt, addblock, renew         a file that is being written, its blocks, its lease
 //	commit, join, finalize           Commit: its steps, joining the parts, the attributes of the file
 //	batch, temporary                 WriteBatch, and the names of temporaries

@@ -9,7 +9,22 @@ import (
 type layout struct {
 	block, unit int64
 	replicas    int
+	coding      coding
 	perm        fs.FileMode
+}
+
+// code makes files erasure-coded. A part is then a whole block group.
+func (l *layout) code(c coding) {
+	l.coding = c
+	l.unit *= c.spread()
+}
+
+// stored is the number of bytes that HDFS needs for size bytes.
+func (l layout) stored(size int64) int64 {
+	if l.coding.policy != nil {
+		return size + size*l.coding.parity/l.coding.data
+	}
+	return size * int64(l.replicas)
 }
 
 // layout returns the layout from the options, or else from the cluster.

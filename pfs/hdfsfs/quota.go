@@ -60,16 +60,16 @@ func (w *withoutQuota) forget(at string) {
 // not count the directory, or the answer is late, only Commit finds out.
 func (f *FS) checkQuota(ctx context.Context, op string, name pfs.Path, size int64, l layout) error {
 	dir, limit, used := f.nearestQuota(ctx, name.Parent())
-	replicas := int64(l.replicas)
-	if limit == 0 || size*replicas <= limit-used {
+	if limit == 0 || l.stored(size) <= limit-used {
 		return nil
 	}
 	if st, err := f.status(ctx, name); err == nil {
 		size -= st.Size // the new file replaces this one
 	}
-	if size*replicas <= limit-used {
+	if l.stored(size) <= limit-used {
 		return nil
 	}
+	replicas := int64(l.replicas)
 	return pfs.E(op, name, pfs.Quota, &pfs.OverQuota{Dir: dir.Base(), Limit: limit / replicas, Used: used / replicas, Need: size})
 }
 

@@ -75,6 +75,7 @@ func (f *FS) create(ctx context.Context, op string, name pfs.Path, opts pfs.Crea
 	if w.lay, err = f.layout(ctx); err != nil {
 		return nil, fail(op, name, err)
 	}
+	w.lay.code(newCoding(parent.policy))
 	if !opts.Reopen && opts.Size > w.lay.unit { // a smaller file is cheap to send in vain
 		if err := f.checkAccess(ctx, op, name); err != nil {
 			return nil, err
@@ -150,7 +151,9 @@ func (w *staged) open(ctx context.Context, op string, reopen bool) error {
 	if err != nil {
 		return err
 	}
-	w.resumed = c.joined > 0 || len(c.parts) > 0
+	if w.resumed = c.joined > 0 || len(c.parts) > 0; w.resumed {
+		w.lay.coding = newCoding(c.policy) // HDFS joins only files of one policy
+	}
 	m, ok, err := w.fs.stageMarkOf(ctx, w.dir)
 	if ok {
 		w.lay.unit, w.lay.block = m.unit, m.block

@@ -11,6 +11,7 @@ import (
 
 	"github.com/paddlecloud/pfs/pfs"
 	"github.com/paddlecloud/pfs/pfs/digest"
+	"github.com/paddlecloud/pfs/pfs/hdfsfs/internal/hdfsproto"
 )
 
 // stageDir is the directory below the root that holds uploads. Each user has a
@@ -160,6 +161,7 @@ type content struct {
 	joined int64           // length of the joined file
 	has    bool            // whether there is a joined file
 	parts  map[int64]int64 // lengths of parts, by number
+	policy *hdfsproto.ErasureCodingPolicy
 }
 
 // contentOf lists the directory of an upload.
@@ -168,11 +170,11 @@ func (f *FS) contentOf(ctx context.Context, dir string) (content, error) {
 	entries, err := f.entries(ctx, dir)
 	for _, e := range entries {
 		if e.Name == joinedName {
-			c.joined, c.has = e.Size, true
+			c.joined, c.has, c.policy = e.Size, true, e.policy
 		}
 		if number, ok := strings.CutPrefix(e.Name, partPrefix); ok {
 			if n, err := strconv.ParseInt(number, 16, 64); err == nil {
-				c.parts[n] = e.Size
+				c.parts[n], c.policy = e.Size, e.policy
 			}
 		}
 	}

@@ -17,6 +17,7 @@ type status struct {
 	pfs.Info
 	id      uint64 // of the inode; never used again
 	refusal string // why the content cannot be read through this package
+	policy  *hdfsproto.ErasureCodingPolicy
 }
 
 // Stat describes name.
@@ -106,7 +107,8 @@ func newStatus(name string, raw *hdfsproto.FileStatus) status {
 			Group:   raw.GetGroup(),
 			ID:      raw.GetId(),
 		},
-		id: raw.GetId(),
+		id:     raw.GetId(),
+		policy: raw.GetErasureCoding(),
 	}
 	switch raw.GetType() {
 	case hdfsproto.FileStatus_DIRECTORY:

@@ -2,9 +2,12 @@ package hdfsfs
 
 import (
 	"bytes"
+	"fmt"
+	"os"
 	"path"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/paddlecloud/pfs/internal/testbed"
 	"github.com/paddlecloud/pfs/pfs"
@@ -16,9 +19,7 @@ import (
 func TestErasureCoded(t *testing.T) {
 	c := testbed.HDFSAlone(t)
 	f := open(t, options(c, c.Scratch(t)))
-	must(t, f.Mkdir(t.Context(), "/coded", 0o755))
-	c.Do(t, "ec", "-enablePolicy", "-policy", "XOR-2-1-1024k")
-	c.Do(t, "ec", "-setPolicy", "-path", f.at("/coded"), "-policy", "XOR-2-1-1024k")
+	code(t, c, f, "/coded")
 	data := pfstest.Pattern(5, 7<<20+12_345)
 	from := path.Join(t.TempDir(), "data")
 	must(t, writeLocal(from, data))
@@ -71,4 +72,89 @@ func nodeOfUnit(t *testing.T, c *testbed.HDFSCluster, f *FS, name pfs.Path, unit
 	}
 	t.Fatalf("no DataNode has the address %s", at)
 	return ""
+}
+
+// code makes the directory for erasure-coded files.
+func code(t *testing.T, c *testbed.HDFSCluster, f *FS, dir pfs.Path) {
+	t.Helper()
+	must(t, f.Mkdir(t.Context(), dir, 0o755))
+	c.Do(t, "ec", "-enablePolicy", "-policy", "XOR-2-1-1024k")
+	c.Do(t, "ec", "-setPolicy", "-path", f.at(dir), "-policy", "XOR-2-1-1024k")
+}
+
+// TestErasureCodedUpload writes files of sizes around cells, stripes, block groups and parts to a directory with an erasure code,
+// and has them read by Hadoop's own client, and with one DataNode less.
+func TestErasureCodedUpload(t *testing.T) {
+	c := testbed.HDFSAlone(t)
+	o := options(c, c.Scratch(t))
+	o.BlockSize, o.PartSize = 2*small, 2*small // block groups and parts of 4 MiB
+	f := open(t, o)
+	code(t, c, f, "/coded")
+	sizes := []int{0, 1, small - 1, small, small + 1, 2 * small, 2*small + 513, 3*small + 5, 4 * small, 4*small + 1, 13*small + 12_345}
+	for _, size := range sizes {
+		name := pfs.Path(fmt.Sprintf("/coded/%d", size))
+		data := pfstest.Pattern(uint64(size), size)
+		pfstest.WriteFile(t, f, name, data)
+		pfstest.WantFile(t, f, name, data)
+		st, err := f.status(t.Context(), name)
+		must(t, err)
+		if newCoding(st.policy).name != "XOR-2-1-1024k" {
+			t.Errorf("%s is not erasure-coded", name)
+		}
+	}
+	last := pfs.Path(fmt.Sprintf("/coded/%d", sizes[len(sizes)-1]))
+	wantStoreChecksum(t, c, f, last)
+	to := path.Join(t.TempDir(), "copies")
+	c.Do(t, "fs", "-get", f.at("/coded"), to)
+	for _, size := range sizes {
+		if got, err := os.ReadFile(fmt.Sprint(to, "/", size)); err != nil || !bytes.Equal(got, pfstest.Pattern(uint64(size), size)) {
+			t.Errorf("Hadoop's client reads %d bytes of %d: %v", len(got), size, err)
+		}
+	}
+	c.Settle(t)
+	c.Kill(t, "dn3")
+	defer c.Start(t, "dn3")
+	for _, size := range sizes {
+		pfstest.WantFile(t, f, pfs.Path(fmt.Sprintf("/coded/%d", size)), pfstest.Pattern(uint64(size), size))
+	}
+}
+
+// TestErasureCodedRepaired loses a DataNode while an erasure-coded file is written. The writer sends nothing again, and no
+// replica of that DataNode counts when it is back.
+func TestErasureCodedRepaired(t *testing.T) {
+	testbed.Long(t)
+	c := testbed.HDFSAlone(t)
+	o := options(c, c.Scratch(t))
+	o.BlockSize, o.PartSize = 8*small, 8*small
+	code(t, c, open(t, o), "/coded")
+	data := pfstest.Pattern(4, 15*small+77)
+	for i, dn := range []string{"dn1", "dn2", "dn3"} {
+		f := open(t, o)
+		w, err := f.Create(t.Context(), "/coded/f", pfs.CreateOptions{})
+		must(t, err)
+		defer w.Close(t.Context())
+		lost := false
+		writeOnce(t, w, data, func(off int) {
+			if off >= (i+1)*4*small && !lost {
+				lost = true
+				c.Kill(t, dn)
+			}
+		})
+		pfstest.WantFile(t, f, "/coded/f", data)
+		c.Start(t, dn)
+		other := []string{"dn2", "dn3", "dn1"}[i]
+		for end := time.Now().Add(time.Minute); ; time.Sleep(100 * time.Millisecond) {
+			found, err := f.located(t.Context(), f.at("/coded/f"), 0, 1)
+			must(t, err)
+			if len(found.Blocks[0].Locations) == 3 {
+				break
+			}
+			if time.Now().After(end) {
+				t.Fatal("the lost unit was not made again within a minute")
+			}
+		}
+		c.Kill(t, other)
+		pfstest.WantFile(t, open(t, o), "/coded/f", data)
+		c.Start(t, other)
+	}
 }

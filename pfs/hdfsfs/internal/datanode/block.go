@@ -56,6 +56,8 @@ type BlockOptions struct {
 	Size     int64 // of its blocks
 	Replicas int   // that it is to have
 	Durable  bool  // Close returns when it is on the disks of the DataNodes
+
+	unit bool // of a block group: it is not repaired, and its checksums are not kept
 }
 
 // Block is a block that is being written. One goroutine at a time uses it. Bytes that all DataNodes of the pipeline
@@ -155,6 +157,10 @@ func (b *Block) run(cn *conn) error {
 		if failure == nil {
 			return nil
 		}
+		if b.opts.unit {
+			b.client.noteDead(failure.Bad)
+			return failure
+		}
 		var err error
 		if cn, err = b.repair(failure); err != nil {
 			return err
@@ -202,7 +208,9 @@ func (b *Block) cut() error {
 	if err := p.encode(all[b.summed:]); err != nil {
 		return err
 	}
-	b.summed = len(all)
+	if b.summed = len(all); b.opts.unit {
+		b.sums.Whole, b.summed = b.sums.Whole[:0], 0
+	}
 	return b.enqueue(p)
 }
 

@@ -49,5 +49,6 @@
 //	block     a block that is being written: its packets
 //	pipeline  the pipeline of a block: request, packets, acknowledgements
 //	repair    another pipeline for a block
+//	stripe    a block group that is being written
 //	sums      checksums of what is written
 package datanode

@@ -18,11 +18,11 @@ const (
 	transferSpeed = 4 << 20
 )
 
-// LostError is the error of a block of which no DataNode is left.
+// LostError is the error of a block of which no DataNode is left, or of a block group of which too few are left.
 type LostError struct{ Last error }
 
 func (e *LostError) Error() string {
-	return fmt.Sprintf("all DataNodes of the block have failed, the last one with: %v", e.Last)
+	return fmt.Sprintf("too many DataNodes of the block have failed, the last one with: %v", e.Last)
 }
 
 func (e *LostError) Unwrap() error { return e.Last }
@@ -83,6 +83,19 @@ func (b *Block) repair(failure *PipelineError) (*conn, error) {
 		}
 		return cn, nil
 	}
+}
+
+// reclose gives a block that is closed another generation.
+func (b *Block) reclose(generation uint64, token *hdfsproto.Token) error {
+	b.life, b.end = context.WithCancel(context.Background())
+	defer b.end()
+	b.line.token = token
+	cn, failure := b.build(hdfsproto.Stage_PIPELINE_CLOSE_RECOVERY, generation)
+	if failure != nil {
+		return failure
+	}
+	cn.Close()
+	return nil
 }
 
 // noteProgress forgets earlier repairs if packets were acknowledged since.

@@ -33,17 +33,40 @@ var builtIn = map[uint32]layout{
 	5: {codec: "rs", data: 10, parity: 4, cell: 1 << 20},
 }
 
+// policyLayout returns the layout of groups under a policy.
+func policyLayout(p *hdfsproto.ErasureCodingPolicy) layout {
+	if s := p.GetSchema(); s != nil {
+		return layout{codec: s.GetCodec(), data: int(s.GetDataUnits()), parity: int(s.GetParityUnits()), cell: int64(p.GetCellSize())}
+	}
+	return builtIn[p.GetId()]
+}
+
+func (l layout) valid() bool {
+	return l.data >= 1 && l.parity >= 1 && l.data+l.parity <= 256 && l.cell >= 1
+}
+
 // newLayout returns the layout of a group under a policy.
 func newLayout(p *hdfsproto.ErasureCodingPolicy, group *hdfsproto.LocatedBlock) (layout, error) {
-	l := builtIn[p.GetId()]
-	if s := p.GetSchema(); s != nil {
-		l = layout{codec: s.GetCodec(), data: int(s.GetDataUnits()), parity: int(s.GetParityUnits()), cell: int64(p.GetCellSize())}
-	}
+	l := policyLayout(p)
 	l.length = int64(group.GetBlock().GetNumBytes())
-	if l.data < 1 || l.parity < 1 || l.data+l.parity > 256 || l.cell < 1 || len(group.GetIndices()) != len(group.GetLocations()) {
+	if !l.valid() || len(group.GetIndices()) != len(group.GetLocations()) {
 		return l, errMalformed
 	}
 	return l, nil
+}
+
+// reedSolomon returns Hadoop's code: its matrix is that of Cauchy, over the same field.
+func (l layout) reedSolomon() (reedsolomon.Encoder, error) {
+	return reedsolomon.New(l.data, l.parity, reedsolomon.WithCauchyMatrix())
+}
+
+// unitBlock returns the block of a unit of a group.
+func (l layout) unitBlock(group *hdfsproto.ExtendedBlock, unit int) *hdfsproto.ExtendedBlock {
+	return &hdfsproto.ExtendedBlock{
+		PoolId: group.PoolId, GenerationStamp: group.GenerationStamp,
+		BlockId:  proto.Uint64(group.GetBlockId() + uint64(unit)),
+		NumBytes: proto.Uint64(uint64(l.unitLength(unit))),
+	}
 }
 
 // unitLength is the number of bytes of a unit.
@@ -87,8 +110,7 @@ func (l layout) rebuild(units [][]byte, wanted int) ([]byte, error) {
 		}
 		return out, nil
 	case "rs":
-		// Hadoop's matrix is that of Cauchy, over the same field.
-		code, err := reedsolomon.New(l.data, l.parity, reedsolomon.WithCauchyMatrix())
+		code, err := l.reedSolomon()
 		if err != nil {
 			return nil, err
 		}
@@ -253,7 +275,7 @@ func (g *group) readUnit(ctx context.Context, unit int, p []byte, at, end int64,
 		if int(index) != unit || len(p) == 0 {
 			continue
 		}
-		replica := Replica{g.r.file.Address(g.block.Locations[i].GetId()), g.unitBlock(unit), g.block.Token}
+		replica := Replica{g.r.file.Address(g.block.Locations[i].GetId()), g.layout.unitBlock(g.block.GetBlock(), unit), g.block.Token}
 		if i < len(g.block.Tokens) {
 			replica.Token = g.block.Tokens[i]
 		}
@@ -285,16 +307,6 @@ func (g *group) readUnit(ctx context.Context, unit int, p []byte, at, end int64,
 		return errors.New("the unit cannot be read")
 	}
 	return nil
-}
-
-// unitBlock is the block of a unit.
-func (g *group) unitBlock(unit int) *hdfsproto.ExtendedBlock {
-	b := g.block.GetBlock()
-	return &hdfsproto.ExtendedBlock{
-		PoolId: b.PoolId, GenerationStamp: b.GenerationStamp,
-		BlockId:  proto.Uint64(b.GetBlockId() + uint64(unit)),
-		NumBytes: proto.Uint64(uint64(g.layout.unitLength(unit))),
-	}
 }
 
 // errSuspected is why a DataNode is not asked.

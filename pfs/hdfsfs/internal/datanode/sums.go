@@ -44,8 +44,11 @@ func (s *Sums) All() []uint32 {
 	return append(s.Whole[:len(s.Whole):len(s.Whole)], s.tail)
 }
 
-// Hash returns the MD5 of checksums, which is the checksum of a block.
-func Hash(sums []uint32) [md5.Size]byte {
+// Hash returns the checksum of the block, from those of its chunks.
+func (b *Block) Hash(sums []uint32) [md5.Size]byte { return hashSums(sums) }
+
+// hashSums returns the MD5 of checksums.
+func hashSums(sums []uint32) [md5.Size]byte {
 	h := md5.New()
 	raw := make([]byte, 0, 4096)
 	for part := range slices.Chunk(sums, cap(raw)/sumSize) {

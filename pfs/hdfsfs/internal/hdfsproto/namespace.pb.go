@@ -207,6 +207,7 @@ type FileStatus struct {
 	BlockSize     *uint64                `protobuf:"varint,11,opt,name=block_size,json=blockSize" json:"block_size,omitempty"`
 	Id            *uint64                `protobuf:"varint,13,opt,name=id" json:"id,omitempty"` // of the inode
 	Encryption    *EncryptionInfo        `protobuf:"bytes,15,opt,name=encryption" json:"encryption,omitempty"`
+	ErasureCoding *ErasureCodingPolicy   `protobuf:"bytes,17,opt,name=erasure_coding,json=erasureCoding" json:"erasure_coding,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -328,6 +329,13 @@ func (x *FileStatus) GetId() uint64 {
 func (x *FileStatus) GetEncryption() *EncryptionInfo {
 	if x != nil {
 		return x.Encryption
+	}
+	return nil
+}
+
+func (x *FileStatus) GetErasureCoding() *ErasureCodingPolicy {
+	if x != nil {
+		return x.ErasureCoding
 	}
 	return nil
 }
@@ -2175,7 +2183,7 @@ const file_hdfsproto_namespace_proto_rawDesc = "" +
 	"\n" +
 	"\x19hdfsproto/namespace.proto\x12\x10paddlecloud.hdfs\x1a\x18hdfsproto/namenode.proto\x1a\x1chdfsproto/datatransfer.proto\"$\n" +
 	"\x0eFilePermission\x12\x12\n" +
-	"\x04bits\x18\x01 \x02(\rR\x04bits\"\xee\x03\n" +
+	"\x04bits\x18\x01 \x02(\rR\x04bits\"\xbc\x04\n" +
 	"\n" +
 	"FileStatus\x125\n" +
 	"\x04type\x18\x01 \x02(\x0e2!.paddlecloud.hdfs.FileStatus.TypeR\x04type\x12\x12\n" +
@@ -2196,7 +2204,8 @@ const file_hdfsproto_namespace_proto_rawDesc = "" +
 	"\x02id\x18\r \x01(\x04R\x02id\x12@\n" +
 	"\n" +
 	"encryption\x18\x0f \x01(\v2 .paddlecloud.hdfs.EncryptionInfoR\n" +
-	"encryption\",\n" +
+	"encryption\x12L\n" +
+	"\x0eerasure_coding\x18\x11 \x01(\v2%.paddlecloud.hdfs.ErasureCodingPolicyR\rerasureCoding\",\n" +
 	"\x04Type\x12\r\n" +
 	"\tDIRECTORY\x10\x01\x12\b\n" +
 	"\x04FILE\x10\x02\x12\v\n" +
@@ -2387,32 +2396,34 @@ var file_hdfsproto_namespace_proto_goTypes = []any{
 	(*NamespaceInfo)(nil),             // 36: paddlecloud.hdfs.NamespaceInfo
 	(*VersionResponse)(nil),           // 37: paddlecloud.hdfs.VersionResponse
 	(*EncryptionInfo)(nil),            // 38: paddlecloud.hdfs.EncryptionInfo
-	(ChecksumType)(0),                 // 39: paddlecloud.hdfs.ChecksumType
+	(*ErasureCodingPolicy)(nil),       // 39: paddlecloud.hdfs.ErasureCodingPolicy
+	(ChecksumType)(0),                 // 40: paddlecloud.hdfs.ChecksumType
 }
 var file_hdfsproto_namespace_proto_depIdxs = []int32{
 	0,  // 0: paddlecloud.hdfs.FileStatus.type:type_name -> paddlecloud.hdfs.FileStatus.Type
 	2,  // 1: paddlecloud.hdfs.FileStatus.permission:type_name -> paddlecloud.hdfs.FilePermission
 	38, // 2: paddlecloud.hdfs.FileStatus.encryption:type_name -> paddlecloud.hdfs.EncryptionInfo
-	3,  // 3: paddlecloud.hdfs.GetFileInfoResponse.status:type_name -> paddlecloud.hdfs.FileStatus
-	3,  // 4: paddlecloud.hdfs.DirectoryListing.entries:type_name -> paddlecloud.hdfs.FileStatus
-	7,  // 5: paddlecloud.hdfs.GetListingResponse.listing:type_name -> paddlecloud.hdfs.DirectoryListing
-	2,  // 6: paddlecloud.hdfs.MkdirsRequest.permission:type_name -> paddlecloud.hdfs.FilePermission
-	2,  // 7: paddlecloud.hdfs.SetPermissionRequest.permission:type_name -> paddlecloud.hdfs.FilePermission
-	1,  // 8: paddlecloud.hdfs.XAttr.namespace:type_name -> paddlecloud.hdfs.XAttr.Namespace
-	22, // 9: paddlecloud.hdfs.SetXAttrRequest.attribute:type_name -> paddlecloud.hdfs.XAttr
-	22, // 10: paddlecloud.hdfs.RemoveXAttrRequest.attribute:type_name -> paddlecloud.hdfs.XAttr
-	22, // 11: paddlecloud.hdfs.GetXAttrsRequest.attributes:type_name -> paddlecloud.hdfs.XAttr
-	22, // 12: paddlecloud.hdfs.XAttrsResponse.attributes:type_name -> paddlecloud.hdfs.XAttr
-	28, // 13: paddlecloud.hdfs.GetContentSummaryResponse.summary:type_name -> paddlecloud.hdfs.ContentSummary
-	30, // 14: paddlecloud.hdfs.GetQuotaUsageResponse.usage:type_name -> paddlecloud.hdfs.QuotaUsage
-	39, // 15: paddlecloud.hdfs.ServerDefaults.checksum_type:type_name -> paddlecloud.hdfs.ChecksumType
-	33, // 16: paddlecloud.hdfs.GetServerDefaultsResponse.defaults:type_name -> paddlecloud.hdfs.ServerDefaults
-	36, // 17: paddlecloud.hdfs.VersionResponse.info:type_name -> paddlecloud.hdfs.NamespaceInfo
-	18, // [18:18] is the sub-list for method output_type
-	18, // [18:18] is the sub-list for method input_type
-	18, // [18:18] is the sub-list for extension type_name
-	18, // [18:18] is the sub-list for extension extendee
-	0,  // [0:18] is the sub-list for field type_name
+	39, // 3: paddlecloud.hdfs.FileStatus.erasure_coding:type_name -> paddlecloud.hdfs.ErasureCodingPolicy
+	3,  // 4: paddlecloud.hdfs.GetFileInfoResponse.status:type_name -> paddlecloud.hdfs.FileStatus
+	3,  // 5: paddlecloud.hdfs.DirectoryListing.entries:type_name -> paddlecloud.hdfs.FileStatus
+	7,  // 6: paddlecloud.hdfs.GetListingResponse.listing:type_name -> paddlecloud.hdfs.DirectoryListing
+	2,  // 7: paddlecloud.hdfs.MkdirsRequest.permission:type_name -> paddlecloud.hdfs.FilePermission
+	2,  // 8: paddlecloud.hdfs.SetPermissionRequest.permission:type_name -> paddlecloud.hdfs.FilePermission
+	1,  // 9: paddlecloud.hdfs.XAttr.namespace:type_name -> paddlecloud.hdfs.XAttr.Namespace
+	22, // 10: paddlecloud.hdfs.SetXAttrRequest.attribute:type_name -> paddlecloud.hdfs.XAttr
+	22, // 11: paddlecloud.hdfs.RemoveXAttrRequest.attribute:type_name -> paddlecloud.hdfs.XAttr
+	22, // 12: paddlecloud.hdfs.GetXAttrsRequest.attributes:type_name -> paddlecloud.hdfs.XAttr
+	22, // 13: paddlecloud.hdfs.XAttrsResponse.attributes:type_name -> paddlecloud.hdfs.XAttr
+	28, // 14: paddlecloud.hdfs.GetContentSummaryResponse.summary:type_name -> paddlecloud.hdfs.ContentSummary
+	30, // 15: paddlecloud.hdfs.GetQuotaUsageResponse.usage:type_name -> paddlecloud.hdfs.QuotaUsage
+	40, // 16: paddlecloud.hdfs.ServerDefaults.checksum_type:type_name -> paddlecloud.hdfs.ChecksumType
+	33, // 17: paddlecloud.hdfs.GetServerDefaultsResponse.defaults:type_name -> paddlecloud.hdfs.ServerDefaults
+	36, // 18: paddlecloud.hdfs.VersionResponse.info:type_name -> paddlecloud.hdfs.NamespaceInfo
+	19, // [19:19] is the sub-list for method output_type
+	19, // [19:19] is the sub-list for method input_type
+	19, // [19:19] is the sub-list for extension type_name
+	19, // [19:19] is the sub-list for extension extendee
+	0,  // [0:19] is the sub-list for field type_name
 }
 
 func init() { file_hdfsproto_namespace_proto_init() }

@@ -33,6 +33,7 @@ type CreateRequest struct {
 	CreateParent  *bool                     `protobuf:"varint,5,req,name=create_parent,json=createParent" json:"create_parent,omitempty"`
 	Replication   *uint32                   `protobuf:"varint,6,req,name=replication" json:"replication,omitempty"`
 	BlockSize     *uint64                   `protobuf:"varint,7,req,name=block_size,json=blockSize" json:"block_size,omitempty"`
+	ErasureCoding *string                   `protobuf:"bytes,10,opt,name=erasure_coding,json=erasureCoding" json:"erasure_coding,omitempty"` // the name of a policy
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -114,6 +115,13 @@ func (x *CreateRequest) GetBlockSize() uint64 {
 		return *x.BlockSize
 	}
 	return 0
+}
+
+func (x *CreateRequest) GetErasureCoding() string {
+	if x != nil && x.ErasureCoding != nil {
+		return *x.ErasureCoding
+	}
+	return ""
 }
 
 // OpenedFile is a part of the status of a file that is open for writing.
@@ -1157,7 +1165,7 @@ var File_hdfsproto_write_proto protoreflect.FileDescriptor
 
 const file_hdfsproto_write_proto_rawDesc = "" +
 	"\n" +
-	"\x15hdfsproto/write.proto\x12\x10paddlecloud.hdfs\x1a\x18hdfsproto/namenode.proto\"\x9d\x02\n" +
+	"\x15hdfsproto/write.proto\x12\x10paddlecloud.hdfs\x1a\x18hdfsproto/namenode.proto\"\xc4\x02\n" +
 	"\rCreateRequest\x12\x12\n" +
 	"\x04path\x18\x01 \x02(\tR\x04path\x12B\n" +
 	"\x06masked\x18\x02 \x02(\v2*.paddlecloud.hdfs.CreateRequest.PermissionR\x06masked\x12\x16\n" +
@@ -1166,7 +1174,9 @@ const file_hdfsproto_write_proto_rawDesc = "" +
 	"\rcreate_parent\x18\x05 \x02(\bR\fcreateParent\x12 \n" +
 	"\vreplication\x18\x06 \x02(\rR\vreplication\x12\x1d\n" +
 	"\n" +
-	"block_size\x18\a \x02(\x04R\tblockSize\x1a \n" +
+	"block_size\x18\a \x02(\x04R\tblockSize\x12%\n" +
+	"\x0eerasure_coding\x18\n" +
+	" \x01(\tR\rerasureCoding\x1a \n" +
 	"\n" +
 	"Permission\x12\x12\n" +
 	"\x04bits\x18\x01 \x02(\rR\x04bits\"{\n" +
