@@ -354,8 +354,9 @@ class _Chunks:
                 failure = e
                 break
             if plan.order is None:
-                for k in range(start, end, self.step):
-                    stop = min(k + self.step, end)
+                step = _DECODED_RECORDS if isinstance(chunk, Cut) else self.step  # of those, the records are in memory already
+                for k in range(start, end, step):
+                    stop = min(k + step, end)
                     yield plan.numbers[k:stop], Part(chunk, plan.local[k:stop])
             else:
                 found += chunk.records(plan.local[start:end].tobytes())
