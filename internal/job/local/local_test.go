@@ -672,6 +672,55 @@ func TestNoMarker(t *testing.T) {
 	}
 }
 
+// TestWhileStaging kills a job, and the supervisor of another, while inputs are copied.
+func TestWhileStaging(t *testing.T) {
+	for _, who := range []string{"job", "supervisor"} {
+		t.Run(who, func(t *testing.T) {
+			b := newBed(t)
+			s := spec(1, 0, `stat -c %s $PFS_INPUTS/dc/home/alice/in/big >$PFS_OUTPUT/size`)
+			s.Inputs = []pfs.Path{"/pfs/dc/home/alice/in"}
+			const size = 1 << 30 // of a hole, which is read and compared as a whole
+			big := filepath.Join(b.store, "pfs/dc/home/alice/in/big")
+			if err := os.Mkdir(filepath.Dir(big), 0o755); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.WriteFile(big, nil, 0o644); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.Truncate(big, size); err != nil {
+				t.Fatal(err)
+			}
+			if err := pfs.MkdirAll(t.Context(), b.fsys, job.Dir("dc", "alice", s.Name), 0o755); err != nil {
+				t.Fatal(err)
+			}
+			d := b.submit(s)
+			b.until(s, "staging", func(r *job.Record) bool {
+				return r.State == job.Pending && strings.Contains(r.Reason, "are being copied")
+			})
+			if who == "job" {
+				if err := b.Kill(t.Context(), "alice", s.Name, nil); err != nil {
+					t.Fatal(err)
+				}
+				if r := b.end(s); r.State != job.Killed || r.Attempt != 0 || len(r.Workers) != 0 {
+					t.Errorf("%+v", r)
+				}
+				b.nothingLeft(d)
+				return
+			}
+			if err := syscall.Kill(b.supervisorPID(d), syscall.SIGKILL); err != nil {
+				t.Fatal(err)
+			}
+			if r := b.end(s); r.State != job.Succeeded || r.Attempt != 1 {
+				t.Errorf("%+v", r)
+			}
+			got, err := os.ReadFile(filepath.Join(b.store, string(job.OutputDir(s, 1, "trainer-0")), "size"))
+			if err != nil || strings.TrimSpace(string(got)) != fmt.Sprint(size) {
+				t.Errorf("the program saw %q bytes, %v", got, err)
+			}
+		})
+	}
+}
+
 // TestUploadPending: while outputs cannot be uploaded, the reasons of the job and of its worker say why.
 func TestUploadPending(t *testing.T) {
 	b := newBed(t)
