@@ -6,6 +6,7 @@
 #   SIZE=1024   MiB of the large file
 #   FILES=10000 small files of 4 KiB
 #   PARTS='sftp webhdfs'   the parts to run
+# A turn before those that count warms all up, with a twentieth of the small files.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 RUNS=${RUNS:-3} SIZE=${SIZE:-1024} FILES=${FILES:-10000} PARTS=${PARTS:-sftp webhdfs}
@@ -34,6 +35,12 @@ C
   cat "$dir/sshd.log" >&2
   return 1
 }
+# turn ROUND: sets the small files of a turn: $small is their directory, $files their number.
+turn() {
+  round=$1 small=$dir/small files=$FILES
+  [ "$round" != 0 ] || small=$dir/few files=$few
+}
+
 # client PORT LINE...: a batch of sftp.
 client() {
   local user=bench at=.
@@ -49,16 +56,18 @@ sftp_part() {
   ours=$(sed -n 's/.*sftp -P \([0-9]*\) .*/\1/p' "$dir/pfsd.log")
   start_sshd
   mkdir "$dir/theirs"
-  for round in $(seq 0 "$RUNS"); do
+  local i
+  for i in $(seq 0 "$RUNS"); do
+    turn "$i"
     for who in ours theirs; do
       row "up.$who" client "${!who}" "put -f $dir/big big"
       row "fast.$who" client "${!who}" "put $dir/big fast"
       row "down.$who" client "${!who}" "get big $dir/back"
       cmp "$dir/big" "$dir/back"
-      row "small.$who" client "${!who}" "put -f -R $dir/small small$round"
-      row "sfast.$who" client "${!who}" "put -R $dir/small sfast$round"
+      row "small.$who" client "${!who}" "put -f -R $small small$round"
+      row "sfast.$who" client "${!who}" "put -R $small sfast$round"
       row "sdown.$who" client "${!who}" "get -R small$round $dir/small.back"
-      diff -r "$dir/small" "$dir/small.back"
+      diff -r "$small" "$dir/small.back"
       rm -rf "$dir/back" "$dir/small.back"
     done
   done
@@ -96,12 +105,12 @@ web_put() {
 web_get() { web -L -o "$dir/back" "$(to "$1")/big?op=OPEN&user.name=$(user "$1")"; }
 
 # each WHO DIRECTORY OP: the URLs of all small files.
-each() { seq "$FILES" | sed "s,.*,url = \"$(to "$1")/$2/f&?op=$3\&user.name=$(user "$1")\"," ; }
+each() { seq "$files" | sed "s,.*,url = \"$(to "$1")/$2/f&?op=$3\&user.name=$(user "$1")\"," ; }
 
 # web_put_each WHO DIRECTORY: all small files, by one client that keeps its connection: the first steps, then the second ones.
 web_put_each() {
   each "$1" "$2" CREATE | sed "a output = \"$dir/answer\"" | web --fail-early -X PUT -K - -w '%{redirect_url}\n' |
-    awk -v dir="$dir" '{ printf "url = \"%s\"\nupload-file = \"%s/small/f%d\"\noutput = \"%s/answer\"\n", $0, dir, NR, dir }' >"$dir/there"
+    awk -v dir="$dir" -v small="$small" '{ printf "url = \"%s\"\nupload-file = \"%s/f%d\"\noutput = \"%s/answer\"\n", $0, small, NR, dir }' >"$dir/there"
   web --fail-early -K "$dir/there"
 }
 web_get_each() {
@@ -110,7 +119,9 @@ web_get_each() {
 
 # webhdfs_part compares the gateway over a directory and over an HDFS with that HDFS itself.
 webhdfs_part() {
-  for round in $(seq 0 "$RUNS"); do
+  local i way who
+  for i in $(seq 0 "$RUNS"); do
+    turn "$i"
     for who in real hdfs local; do
       row "wup.$who" web_put "$who"
       row "wdown.$who" web_get "$who"
@@ -118,11 +129,10 @@ webhdfs_part() {
       mkdir "$dir/small.back"
       row "wsmall.$who" web_put_each "$who" "web$round"
       row "wsdown.$who" web_get_each "$who" "web$round"
-      diff -r "$dir/small" "$dir/small.back"
+      diff -r "$small" "$dir/small.back"
       rm -rf "$dir/back" "$dir/small.back"
     done
   done
-  local way who
   for way in "wup:$SIZE MiB up by WebHDFS" "wdown:$SIZE MiB down by WebHDFS" "wsmall:$FILES files of 4 KiB up by WebHDFS" "wsdown:$FILES files of 4 KiB down by WebHDFS"; do
     head_of "${way#*:}" "speed, the NameNode = 1"
     for who in "real:NameNode and DataNodes" "hdfs:pfsd over the same HDFS" "local:pfsd over a directory"; do
@@ -139,6 +149,8 @@ case $PARTS in *webhdfs*)
 esac
 start_service --config "$dir/pfsd.yaml" --current local --sftp 127.0.0.1:0 --webhdfs 127.0.0.1:0
 head -c $((SIZE << 20)) /dev/urandom >"$dir/big"
-mkdir "$dir/small"
+few=$(((FILES + 19) / 20))
+mkdir "$dir/small" "$dir/few"
 for i in $(seq "$FILES"); do head -c 4096 /dev/urandom >"$dir/small/f$i"; done
+for i in $(seq "$few"); do ln "$dir/small/f$i" "$dir/few"; done
 for part in $PARTS; do "${part}_part"; done

@@ -8,6 +8,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"io"
+	"os"
 	"sync"
 	"sync/atomic"
 
@@ -72,7 +73,7 @@ func sftpGet(ctx context.Context, g *gateway, worker int, done *atomic.Int64) er
 func sftpPut(ctx context.Context, g *gateway, worker int, done *atomic.Int64) error {
 	const chunks = 8
 	return g.ssh.sftp(ctx, worker, func(c *sftp.Client) error {
-		f, err := c.Create(fmt.Sprint(home, "put", worker))
+		f, err := c.OpenFile(fmt.Sprint(home, "put", worker), os.O_WRONLY|os.O_CREATE|os.O_TRUNC) // Create changes in place: it reads, too
 		if err != nil {
 			return err
 		}
