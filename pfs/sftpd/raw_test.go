@@ -491,3 +491,75 @@ func FuzzPackets(f *testing.F) {
 		_, _ = io.Copy(io.Discard, c.out)
 	})
 }
+
+// TestLimits uses the limits that the gateway states: a write and a read of the stated length are carried out whole, and as many
+// files can be open.
+func TestLimits(t *testing.T) {
+	w := newWorld(t)
+	c := dial(t, w.addr, gatewaytest.Alice)
+	kind, b := c.ask(t, 200, str("limits@openssh.com"))
+	if kind != 201 || len(b) != 32 {
+		t.Fatalf("answer of type %d with %d bytes", kind, len(b))
+	}
+	packet, read, write, files := binary.BigEndian.Uint64(b), binary.BigEndian.Uint64(b[8:]), binary.BigEndian.Uint64(b[16:]), binary.BigEndian.Uint64(b[24:])
+	if read < 32<<10 || write < 32<<10 || packet < write+1024 || files < 64 {
+		t.Fatalf("packets of %d, reads of %d, writes of %d, %d files", packet, read, write, files)
+	}
+	content := random(int(write))
+	h := c.open(t, "f", 0x1a)
+	c.write(t, h, content, 0)
+	if code := c.code(t, 4, h); code != 0 {
+		t.Fatal(code)
+	}
+	w.wantFile(t, "f", content)
+	h = c.open(t, "f", 1)
+	kind, b = c.ask(t, 5, h, number(0), binary.BigEndian.AppendUint32(nil, uint32(read)))
+	if kind != 103 || uint64(len(b)) != 4+min(read, write) {
+		t.Errorf("a read of %d bytes has an answer of type %d with %d", read, kind, len(b))
+	}
+	for range files - 1 {
+		c.open(t, "f", 1)
+	}
+	if code := c.code(t, 3, str("f"), []byte{0, 0, 0, 1, 0, 0, 0, 0}); code != 4 {
+		t.Errorf("one file more than stated: code %d, want a failure", code)
+	}
+}
+
+// TestAlgorithms connects with each algorithm alone: old ones are refused.
+func TestAlgorithms(t *testing.T) {
+	w := newWorld(t)
+	try := func(cfg ssh.Config) error {
+		c, err := ssh.Dial("tcp", w.addr, &ssh.ClientConfig{
+			Config: cfg, User: gatewaytest.Alice, Auth: []ssh.AuthMethod{ssh.Password(gatewaytest.Password)}, HostKeyCallback: ssh.InsecureIgnoreHostKey(),
+		})
+		if err == nil {
+			c.Close()
+		}
+		return err
+	}
+	good, old := ssh.SupportedAlgorithms(), ssh.InsecureAlgorithms()
+	taken := 0
+	for _, name := range good.Ciphers {
+		if try(ssh.Config{Ciphers: []string{name}}) == nil {
+			taken++
+		}
+	}
+	if taken < 3 {
+		t.Errorf("%d modern ciphers are accepted", taken)
+	}
+	for _, name := range old.Ciphers {
+		if try(ssh.Config{Ciphers: []string{name}}) == nil {
+			t.Errorf("the cipher %s is accepted", name)
+		}
+	}
+	for _, name := range old.KeyExchanges {
+		if try(ssh.Config{KeyExchanges: []string{name}}) == nil {
+			t.Errorf("the key exchange %s is accepted", name)
+		}
+	}
+	for _, name := range append(old.MACs, ssh.HMACSHA1) {
+		if try(ssh.Config{Ciphers: []string{ssh.CipherAES128CTR}, MACs: []string{name}}) == nil {
+			t.Errorf("the checksum %s is accepted", name)
+		}
+	}
+}
