@@ -37,14 +37,17 @@ func TestErasureCoded(t *testing.T) {
 	read("all units")
 	wantStoreChecksum(t, c, f, "/coded/f")
 	c.Do(t, "fs", "-cp", f.at("/coded/f"), f.at("/coded/parity"))
+	waitForUnits(t, f, "/coded/f")
 	c.FlipUnit(t, f.at("/coded/f"), 1)
 	read("a damaged unit of data")
 	if !strings.Contains(told.String(), "a replica is damaged") {
 		t.Errorf("the log does not tell about the damage: %q", told)
 	}
+	waitForUnits(t, f, "/coded/parity")
 	c.FlipUnit(t, f.at("/coded/parity"), 2)
 	pfstest.WantFile(t, f, "/coded/parity", data) // which does not need the parity
 	c.Do(t, "fs", "-cp", f.at("/coded/parity"), f.at("/coded/g"))
+	waitForUnits(t, f, "/coded/g")
 	lost := nodeOfUnit(t, c, f, "/coded/parity", 0)
 	c.Kill(t, lost)
 	defer c.Start(t, lost)
@@ -54,6 +57,26 @@ func TestErasureCoded(t *testing.T) {
 		t.Log(err)
 	}
 	pfstest.WantFile(t, f, "/coded/g", data)
+}
+
+// waitForUnits waits until the NameNode knows all units of a file. DataNodes may tell it late, and lost
+// units must be made again first.
+func waitForUnits(t *testing.T, f *FS, name pfs.Path) {
+	t.Helper()
+	for end := time.Now().Add(time.Minute); ; time.Sleep(100 * time.Millisecond) {
+		found, err := f.located(t.Context(), f.at(name), 0, 1<<40)
+		must(t, err)
+		missing := 0
+		for _, b := range found.Blocks {
+			missing += min(2, int(b.GetBlock().GetNumBytes()+small-1)/small) + 1 - len(b.Locations)
+		}
+		if missing == 0 {
+			return
+		}
+		if time.Now().After(end) {
+			t.Fatalf("the units of %s are not complete within a minute", name)
+		}
+	}
 }
 
 // nodeOfUnit returns the DataNode that has a unit of the first block group of a file.
@@ -92,7 +115,7 @@ func TestErasureCodedUpload(t *testing.T) {
 	code(t, c, f, "/coded")
 	sizes := []int{0, 1, small - 1, small, small + 1, 2 * small, 2*small + 513, 3*small + 5, 4 * small, 4*small + 1, 13*small + 12_345}
 	for _, size := range sizes {
-		name := pfs.Path(fmt.Sprintf("/coded/%d", size))
+		name := pfs.Path(fmt.Sprint("/coded/", size))
 		data := pfstest.Pattern(uint64(size), size)
 		pfstest.WriteFile(t, f, name, data)
 		pfstest.WantFile(t, f, name, data)
@@ -102,7 +125,7 @@ func TestErasureCodedUpload(t *testing.T) {
 			t.Errorf("%s is not erasure-coded", name)
 		}
 	}
-	last := pfs.Path(fmt.Sprintf("/coded/%d", sizes[len(sizes)-1]))
+	last := pfs.Path(fmt.Sprint("/coded/", sizes[len(sizes)-1]))
 	wantStoreChecksum(t, c, f, last)
 	to := path.Join(t.TempDir(), "copies")
 	c.Do(t, "fs", "-get", f.at("/coded"), to)
@@ -111,11 +134,13 @@ func TestErasureCodedUpload(t *testing.T) {
 			t.Errorf("Hadoop's client reads %d bytes of %d: %v", len(got), size, err)
 		}
 	}
-	c.Settle(t)
+	for _, size := range sizes {
+		waitForUnits(t, f, pfs.Path(fmt.Sprint("/coded/", size)))
+	}
 	c.Kill(t, "dn3")
 	defer c.Start(t, "dn3")
 	for _, size := range sizes {
-		pfstest.WantFile(t, f, pfs.Path(fmt.Sprintf("/coded/%d", size)), pfstest.Pattern(uint64(size), size))
+		pfstest.WantFile(t, f, pfs.Path(fmt.Sprint("/coded/", size)), pfstest.Pattern(uint64(size), size))
 	}
 }
 
@@ -143,16 +168,7 @@ func TestErasureCodedRepaired(t *testing.T) {
 		pfstest.WantFile(t, f, "/coded/f", data)
 		c.Start(t, dn)
 		other := []string{"dn2", "dn3", "dn1"}[i]
-		for end := time.Now().Add(time.Minute); ; time.Sleep(100 * time.Millisecond) {
-			found, err := f.located(t.Context(), f.at("/coded/f"), 0, 1)
-			must(t, err)
-			if len(found.Blocks[0].Locations) == 3 {
-				break
-			}
-			if time.Now().After(end) {
-				t.Fatal("the lost unit was not made again within a minute")
-			}
-		}
+		waitForUnits(t, f, "/coded/f")
 		c.Kill(t, other)
 		pfstest.WantFile(t, open(t, o), "/coded/f", data)
 		c.Start(t, other)
