@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
@@ -147,6 +148,36 @@ func TestJobsOfTheService(t *testing.T) {
 	s.want(0, "delete registry other")
 	s.want(0, "delete registry")
 	s.want(3, "delete registry hub")
+}
+
+// TestJobsAsJSON: every command for jobs prints objects, one a line.
+func TestJobsAsJSON(t *testing.T) {
+	s := newJobService(t)
+	s.engine.Log = func(w io.Writer) error {
+		_, err := w.Write(job.AppendWorkerLine(nil, "trainer-0", job.LogLine{Time: time.Now(), Stream: job.Stdout, Text: []byte("a line")}))
+		return err
+	}
+	for _, c := range [][2]string{
+		{"submit -jobname j -parallelism 2 -entry x pkg", "name engine"},
+		{"get jobs", "spec state"}, {"get jobs -a", "spec state"}, {"get workers j", "job name state"}, {"get quota", "resource used limit"}, {"describe j", "spec state"},
+		{"logs j", "worker time stream text"},
+		{"registry -name hub -server s -username u -password secret", "name"}, {"get registry", "name server username"}, {"delete registry hub", "name"},
+		{"kill j", "spec state"}, {"delete j", "event name"},
+	} {
+		got := s.run(c[0] + " --json")
+		if got.code != 0 || got.stdout == "" {
+			t.Errorf("%s: code %d\n%s%s", c[0], got.code, got.stdout, got.stderr)
+		}
+		for line := range strings.Lines(got.stdout) {
+			var object map[string]any
+			err := json.Unmarshal([]byte(line), &object)
+			for _, field := range strings.Fields(c[1]) {
+				if _, ok := object[field]; !ok || err != nil {
+					t.Errorf("%s: no %q in %s", c[0], field, line)
+				}
+			}
+		}
+	}
 }
 
 // TestWrongFlags: each wrong value of a flag is refused with its name, before anything is created.
