@@ -174,7 +174,9 @@ func TestPaddle(t *testing.T) {
 		t.Errorf("the loss of one trainer is %v, that of two is %v; in the first pass it is %v", one, two, first)
 	}
 	j.do(0, "get", "outputs", "two")
-	j.do(0, "get", "outputs", "two", "--attempt", "1")
+	if out := j.do(8, "get", "outputs", "two", "--attempt", "1"); strings.Count(out, "_FAILED") != 2 || strings.Count(out, " yes ") != 2 { // verified
+		t.Errorf("get outputs of the first attempt printed %s", out)
+	}
 
 	read := map[int]map[string]int{1: {}, 2: {}} // by pass: how often each record was read
 	for trainer := range 2 {
