@@ -41,14 +41,14 @@ func TestTurns(t *testing.T) {
 			dial := func() *pacedConn {
 				here, there := net.Pipe()
 				t.Cleanup(func() { here.Close() })
-				go func() { _, _ = here.Write([]byte("x")) }()
+				go func() { _, _ = here.Write(make([]byte, shortRead+1)) }()
 				c := &pacedConn{Conn: there}
 				c.begin(func() (func(), error) { return queue.TakeFor(t.Context(), step, fair.Claim{Key: "alice"}) })
 				return c
 			}
 			began := time.Now()
 			read := func(c *pacedConn, want time.Duration) {
-				if _, err := c.Read(make([]byte, 1)); err != nil || time.Since(began) != want {
+				if _, err := c.Read(make([]byte, shortRead+1)); err != nil || time.Since(began) != want {
 					t.Errorf("a read ends after %v, want %v: %v", time.Since(began), want, err)
 				}
 			}

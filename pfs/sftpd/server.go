@@ -30,6 +30,8 @@ const (
 	maxSessions = 128
 	// maxHandles bounds the open files and directories of a session.
 	maxHandles = 256
+	// shortRead is how many bytes are decrypted without a turn: as many as the transport reads to find the length of a packet.
+	shortRead = 4096
 	// maxUserHandles bounds those of a user in all sessions.
 	maxUserHandles = 1024
 )
@@ -279,8 +281,8 @@ func (s *Server) serve(ctx context.Context, nc net.Conn) error {
 
 // pacedConn ends a connection whose client accepts no bytes. The deadline for the login stays until begin is called.
 //
-// From then on, what was read is decrypted in a turn, from one Read to the next. Else the connections of one user, each with
-// bytes at hand, keep the processors.
+// From then on, what a long Read returns is decrypted in a turn, which lasts until the next Read. Else the connections of one
+// user, each with bytes at hand, keep the processors.
 type pacedConn struct {
 	net.Conn
 	end func() // ends the turn since the last Read; nil if there was none
@@ -307,7 +309,7 @@ func (c *pacedConn) Read(p []byte) (int, error) {
 	c.mu.Lock()
 	take := c.take
 	c.mu.Unlock()
-	if err == nil && take != nil {
+	if err == nil && take != nil && n > shortRead {
 		c.end, _ = take() // else the connection ends
 	}
 	return n, err
