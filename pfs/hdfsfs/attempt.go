@@ -59,6 +59,9 @@ const (
 	createReplicated = 0x80
 )
 
+// appendNewBlock are the flags APPEND and NEW_BLOCK of append: the bytes begin a block of their own.
+const appendNewBlock = 4 | 0x20
+
 // begin creates a file at a path in HDFS.
 func (f *FS) begin(ctx context.Context, at string, l layout) (*attempt, error) {
 	a := &attempt{fs: f, path: at, holder: f.name, block: l.block * l.coding.spread(), replicas: l.replicas, coding: l.coding, sums: datanode.NewSums(0)}
@@ -95,11 +98,23 @@ func (f *FS) beginWith(ctx context.Context, at string, l layout, p []byte) (*att
 func (f *FS) beginAppend(ctx context.Context, at string, st status) (*attempt, error) {
 	a := &attempt{fs: f, path: at, holder: f.name + "-" + pfs.NewID(), block: st.BlockSize, replicas: st.Replication, durable: true}
 	var resp hdfsproto.AppendResponse
-	if err := f.ask(ctx, "append", &hdfsproto.AppendRequest{Path: &at, Holder: &a.holder}, &resp, rpc.Cached); err != nil {
+	req := &hdfsproto.AppendRequest{Path: &at, Holder: &a.holder}
+	if st.policy != nil {
+		if a.coding = newCoding(st.policy); a.coding.policy == nil {
+			return nil, pfs.Errorf("hdfsfs.attempt", "", pfs.Unsupported, "files with this erasure code are only read")
+		}
+		a.block *= a.coding.spread()
+		req.Flags = proto.Uint32(appendNewBlock)
+	}
+	if err := f.ask(ctx, "append", req, &resp, rpc.Cached); err != nil {
 		return nil, err
 	}
 	f.client.leases.hold(a.holder)
 	a.inode, a.n = resp.GetFile().GetInode(), int64(resp.GetFile().GetLength())
+	if st.policy != nil {
+		a.sums, a.last = datanode.NewSums(0), resp.GetBlock().GetBlock()
+		return a, nil
+	}
 	partial := resp.GetBlock()
 	start := int64(partial.GetBlock().GetNumBytes())
 	a.sums, a.odd = datanode.NewSums(start), (checksumChunk-start%checksumChunk)%checksumChunk

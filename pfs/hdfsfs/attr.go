@@ -39,6 +39,8 @@ func (f *FS) checkAttrs(op string, name pfs.Path, st status, mask pfs.AttrMask, 
 		return pfs.E(op, name, pfs.Symlink, nil)
 	case st.IsDir() && mask&(pfs.AttrSize|pfs.AttrReplication) != 0:
 		return pfs.E(op, name, pfs.IsDir, nil)
+	case st.policy != nil && mask&pfs.AttrReplication != 0:
+		return pfs.Errorf(op, name, pfs.Unsupported, "the file is erasure-coded and has no replicas")
 	case st.IsDir() && mask&pfs.AttrAccessTime != 0:
 		return pfs.Errorf(op, name, pfs.Unsupported, "HDFS keeps no access times of directories")
 	case mask&pfs.AttrSize != 0 && attrs.Size > st.Size:

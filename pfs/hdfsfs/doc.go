@@ -41,8 +41,8 @@
 // Where the directory of the target has an erasure coding policy with the codec rs or xor, the parts of an upload are written under
 // it. A part then is a block group: as many blocks as the policy has data units. A group goes on while at most
 // as many DataNodes fail as there are units of parity. The NameNode makes the lost units again. The policy must be enabled. Small
-// files of WriteBatch, and files that are written through handles, are replicated:
-// the former would take more space, and HDFS has no hsync for erasure-coded files.
+// files of WriteBatch would take more space, so they are replicated, and so are files that handles make. An
+// append to an erasure-coded file begins a block group, since HDFS does not open its last one again.
 //
 // A file that is open for writing has a lease, which is renewed three times a minute for all files of a user together. After a process
 // dies, HDFS takes its leases away in a minute.

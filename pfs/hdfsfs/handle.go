@@ -185,7 +185,7 @@ func (h *handle) awaitReplicas(ctx context.Context) {
 	f.mu.Lock()
 	failed := time.Now().Before(f.noLocate)
 	f.mu.Unlock()
-	if failed || st.Size%st.BlockSize == 0 {
+	if failed || st.Size%st.BlockSize == 0 || st.policy != nil {
 		return
 	}
 	within, cancel := context.WithTimeout(ctx, replicasWait)
@@ -407,12 +407,16 @@ func (h *handle) Close(ctx context.Context) error {
 // Capabilities returns the operations that work below the directory name.
 func (f *FS) Capabilities(ctx context.Context, name pfs.Path) (pfs.Capabilities, error) {
 	const op = "hdfsfs.Capabilities"
-	if err := f.lookDir(ctx, op, name); err != nil {
+	st, err := f.lookDir(ctx, op, name)
+	if err != nil {
 		return 0, err
 	}
 	c := pfs.CanRename | pfs.CanRenameDir | pfs.CanKeepEmptyDir | pfs.CanReadStaged | pfs.CanOpenHandle | pfs.CanAppend |
 		pfs.CanSetMode | pfs.CanSetOwner | pfs.CanSetTimes | pfs.CanXattr | pfs.CanDigest | pfs.CanSpace | pfs.CanUsage |
-		pfs.CanRenameNew | pfs.CanSetReplication | pfs.CanConcat | pfs.CanStoreChecksum | pfs.CanSetQuota | pfs.CanLocateBlocks
+		pfs.CanRenameNew | pfs.CanConcat | pfs.CanStoreChecksum | pfs.CanSetQuota | pfs.CanLocateBlocks
+	if st.policy == nil {
+		c |= pfs.CanSetReplication
+	}
 	kept, err := f.keepsAccessTimes(ctx)
 	if err != nil {
 		return 0, fail(op, name, err)

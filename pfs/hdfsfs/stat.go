@@ -60,12 +60,12 @@ func (f *FS) look(ctx context.Context, op string, name pfs.Path) (status, error)
 }
 
 // lookDir begins an operation on the directory name.
-func (f *FS) lookDir(ctx context.Context, op string, name pfs.Path) error {
+func (f *FS) lookDir(ctx context.Context, op string, name pfs.Path) (status, error) {
 	st, err := f.look(ctx, op, name)
 	if err == nil && !st.IsDir() {
 		err = pfs.E(op, name, pfs.NotDir, nil)
 	}
-	return err
+	return st, err
 }
 
 // parentOf describes the directory of name. If the request fails, the error is about name.

@@ -174,3 +174,22 @@ func TestErasureCodedRepaired(t *testing.T) {
 		c.Start(t, other)
 	}
 }
+
+// TestConformanceErasureCoded runs the suite in a directory with an erasure code.
+func TestConformanceErasureCoded(t *testing.T) {
+	testbed.Long(t)
+	c := testbed.HDFS(t)
+	top := open(t, options(c, c.Scratch(t)))
+	code(t, c, top, "/coded")
+	conform(t, c, pfstest.NoReplication, 100, func(t *testing.T, root string) pfs.FileSystem {
+		if strings.Contains(t.Name(), "/Usage/") {
+			t.Skip("a limit in bytes is multiplied by the number of replicas")
+		}
+		if in := top.at("/coded"); !strings.HasPrefix(root, in) {
+			_, err := top.mkdirAt(t.Context(), in+root, 0o777)
+			must(t, err)
+			root = in + root
+		}
+		return open(t, options(c, root))
+	})
+}

@@ -15,7 +15,7 @@ import (
 // own.
 func (f *FS) Sweep(ctx context.Context, dir pfs.Path, age time.Duration) (n int, bytes int64, err error) {
 	const op = "hdfsfs.Sweep"
-	if err := f.lookDir(ctx, op, dir); err != nil {
+	if _, err := f.lookDir(ctx, op, dir); err != nil {
 		return 0, 0, err
 	}
 	sw := sweep{fs: f, op: op, dir: dir, before: time.Now().Add(-age)}
