@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# A real HDFS on loopback: Hadoop 3.4.2 from Maven Central, a NameNode, three DataNodes, WebHDFS.
+# A real HDFS on loopback: Hadoop from Maven Central, a NameNode, three DataNodes, WebHDFS.
 # 'up' takes about ten seconds to the first byte.
 #
 #   hdfs.sh install                 install missing packages (as root on Debian) and Hadoop (anywhere)
 #   hdfs.sh up                      install what is missing, start what is not running, print addresses
 #   hdfs.sh down                    stop everything and remove its data
-#   hdfs.sh kill NAME               one daemon: nn (nn1, nn2 with HA), dn1, dn2, dn3
+#   hdfs.sh kill NAME               one daemon: nn (nn1, nn2 with HA), dn1, dn2, dn3, kms
 #   hdfs.sh start NAME...           start daemons and wait until they serve
 #   hdfs.sh pause|resume NAME       SIGSTOP and SIGCONT: it accepts connections and never answers
 #   hdfs.sh clock OFFSET            (secure) restart the KDC with its clock moved, as by +2h; 0 is the right time
@@ -19,11 +19,14 @@
 #   hdfs.sh kinit WHO               (secure) the user of the next verbs: nn (the superuser), pfs, alice, bob
 #   hdfs.sh fetchdt FILE            (secure) a delegation token, for that user
 #   hdfs.sh webhdfs METHOD PATH QUERY   (secure) one operation over WebHDFS
-#   hdfs.sh fs|admin|ec|distcp ARGS...  Hadoop's own tools: hdfs dfs, hdfs dfsadmin, hdfs ec, hadoop distcp
+#   hdfs.sh fs|admin|ec|distcp|key|crypto ARGS...
+#                                   Hadoop's own tools: hdfs dfs, hdfs dfsadmin, hdfs ec, hadoop distcp, hadoop key, hdfs crypto
 #
 # HDFS_MODE: simple (default), ha (two NameNodes, switched by hand, and DataNodes that report new blocks late),
 # secure (Kerberos, block tokens, HTTPS), encrypted (data transfer with a key of the cluster, block tokens that
-# end after a minute, DataNodes with the names dn1.pfs.test ..., which nobody resolves).
+# end after a minute, DataNodes with the names dn1.pfs.test ..., which nobody resolves). The last two have a KMS ("kms"), the
+# server of the keys of encryption zones.
+# HDFS_VERSION: of Hadoop, by default 3.4.2. Only its jars are checked against SHA512SUMS.
 # HDFS_DIR: the directory of the cluster; one cluster per directory.
 # TESTBED_JAVA: options of Java; "run" of testbed.sh sets options for a fast start.
 # TESTBED_IDLE: seconds after which a cluster stops if nobody holds $HDFS_DIR.use; 0 is never.
@@ -34,7 +37,8 @@ HERE=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 MODE=${HDFS_MODE:-simple}
 D=${HDFS_DIR:-${PFS_TESTBED_DIR:-${TMPDIR:-/tmp}/pfs-testbed-$(id -u)}/hdfs-$MODE}
 CACHE=${PFS_TESTBED_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/pfs-testbed}
-LIB=$CACHE/hadoop-3.4.2
+VERSION=${HDFS_VERSION:-3.4.2}
+LIB=$CACHE/hadoop-$VERSION
 DATANODES=3
 HOST=127.0.0.1
 NAMENODES=nn
@@ -82,6 +86,8 @@ launch() {
   nn) daemon "$n" "${JAVA[@]}" -Xmx512m -cp "$D/conf:$LIB/*" org.apache.hadoop.hdfs.server.namenode.NameNode "${own[@]}" ;;
   nn[12]) daemon "$n" "${JAVA[@]}" -Xmx512m -cp "$D/conf:$LIB/*" org.apache.hadoop.hdfs.server.namenode.NameNode \
     -D "dfs.ha.namenode.id=$n" -D "dfs.namenode.name.dir=$D/data/$n" ;;
+  kms) HADOOP_KEYSTORE_PASSWORD=testbed daemon kms "${JAVA[@]}" -Xmx256m "-Dkms.config.dir=$D/conf" "-Dkms.log.dir=$D/log" \
+    "-Dlog4j.configuration=file:$D/conf/log4j.properties" -cp "$D/conf:$LIB-kms/*:$LIB/*" org.apache.hadoop.crypto.key.kms.server.KMSWebServer ;;
   dn[0-9]*) daemon "$n" "${JAVA[@]}" -Xmx256m -cp "$D/conf:$LIB/*" org.apache.hadoop.hdfs.server.datanode.DataNode \
     -D "dfs.datanode.data.dir=$D/data/$n" -D "dfs.datanode.address=127.0.0.1:$(port "$n")" \
     -D "dfs.datanode.http.address=127.0.0.1:$(port "$n-http")" -D "dfs.datanode.https.address=localhost:$(port "$n-https")" \
@@ -103,6 +109,7 @@ jmx() { web "$1" "jmx?qry=Hadoop:service=$2"; }
 serves() {
   case $1 in
   kdc) pid kdc >/dev/null && (exec 3<>"/dev/tcp/127.0.0.1/$(port kdc)") 2>/dev/null ;;
+  kms) pid kms >/dev/null && curl -s -m 2 -o "$D/log/kms.answer" "http://127.0.0.1:$(port kms)/kms/v1/keys/names" ;;
   nn*) jmx "$1" NameNode,name=FSNamesystem | grep -q '"tag.HAState"' ;;
   dn*) jmx "$1" DataNode,name=DataNodeInfo | grep -q 'ActorState\\" *: *\\"RUNNING' ;;
   esac
@@ -181,7 +188,8 @@ settle() {
   done
 }
 
-daemons() { [ "$MODE" != secure ] || echo kdc; echo $NAMENODES; seq -f dn%.0f "$DATANODES"; }
+daemons() { [ "$MODE" != secure ] || echo kdc; ! has_kms || echo kms; echo $NAMENODES; seq -f dn%.0f "$DATANODES"; }
+has_kms() { [ "$MODE" = secure ] || [ "$MODE" = encrypted ]; }
 
 # format: make an empty file system on every NameNode.
 format() {
@@ -340,5 +348,7 @@ fs) tool 512m org.apache.hadoop.fs.FsShell "$@" ;;
 distcp) tool 512m org.apache.hadoop.tools.DistCp "$@" ;;
 admin) tool 256m org.apache.hadoop.hdfs.tools.DFSAdmin "$@" ;;
 ec) tool 256m org.apache.hadoop.hdfs.tools.ECAdmin "$@" ;;
+key) tool 256m org.apache.hadoop.crypto.key.KeyShell "$@" ;;
+crypto) tool 256m org.apache.hadoop.hdfs.tools.CryptoAdmin "$@" ;;
 *) usage ;;
 esac

@@ -25,6 +25,7 @@ configure() {
   # JMX and WebHDFS.
   for n in hdfs datanode; do mkdir -p "$D/conf/webapps/$n/WEB-INF"; echo '<web-app/>' >"$D/conf/webapps/$n/WEB-INF/web.xml"; done
   site core; site hdfs
+  ! has_kms || { site kms; { echo '<configuration>'; kms_acls; echo '</configuration>'; } | replace "$D/conf/kms-acls.xml"; }
   [ "$MODE" != secure ] || ssl
 }
 
@@ -40,6 +41,7 @@ core_site() {
   local u; for u in $(printf '%s\n' root pfs "$(id -un)" | sort -u); do
     prop "hadoop.proxyuser.$u.hosts" '*'; prop "hadoop.proxyuser.$u.users" '*'
   done
+  ! has_kms || prop hadoop.security.key.provider.path "kms://http@$HOST:$(port kms)/kms"
   [ "$MODE" = secure ] || return 0
   prop hadoop.security.authentication kerberos
   prop hadoop.security.authorization true
@@ -56,6 +58,20 @@ core_site() {
   prop hadoop.http.authentication.kerberos.keytab "$D/krb/HTTP.keytab"
   prop hadoop.security.auth_to_local "RULE:[2:\$1@\$0](nn@.*)s/.*/$(id -un)/ RULE:[2:\$1@\$0](dn@.*)s/.*/$(id -un)/ DEFAULT"
 }
+
+kms_site() {
+  prop hadoop.kms.http.host 127.0.0.1
+  prop hadoop.kms.http.port "$(port kms)"
+  prop hadoop.kms.key.provider.uri "jceks://file@$D/data/kms.jks"
+  [ "$MODE" = secure ] || return 0
+  prop hadoop.http.filter.initializers org.apache.hadoop.http.lib.StaticUserWebFilter # that of core-site.xml is for WebHDFS
+  prop hadoop.kms.authentication.type kerberos
+  prop hadoop.kms.authentication.kerberos.principal HTTP/localhost@PFS.TEST
+  prop hadoop.kms.authentication.kerberos.keytab "$D/krb/HTTP.keytab"
+}
+
+# kms_acls: the rights to keys that have no others.
+kms_acls() { local right; for right in MANAGEMENT GENERATE_EEK DECRYPT_EEK READ; do prop "default.key.acl.$right" '*'; done; }
 
 hdfs_site() {
   prop dfs.replication 3

@@ -24,7 +24,8 @@ install() {
   need java openjdk-17-jre-headless
   need curl curl
   [ "$MODE" != secure ] || { need krb5kdc krb5-kdc krb5-admin-server krb5-user; need kadmin.local krb5-admin-server; need kinit krb5-user; need keytool openjdk-17-jre-headless; clocks; }
-  cmp -s "$HERE/hdfs/SHA512SUMS" "$LIB/.complete" || jars
+  complete "$LIB" SHA512SUMS || jars "$LIB" pom.xml SHA512SUMS
+  ! has_kms || complete "$LIB-kms" SHA512SUMS.kms || jars "$LIB-kms" kms.xml SHA512SUMS.kms
   exec 8>&-
 }
 
@@ -33,20 +34,23 @@ clocks() {
   faketime_library >/dev/null || (need faketime faketime) || true
 }
 
-# jars: Hadoop and its dependencies from pom.xml, checked against SHA512SUMS. An unreachable
+# complete LIB SUMS: the jars in LIB are there. Those of the default version are the ones of SUMS.
+complete() { if [ "$VERSION" = 3.4.2 ]; then cmp -s "$HERE/hdfs/$2" "$1/.complete"; else [ -e "$1/.complete" ]; fi; }
+
+# jars LIB POM SUMS: the dependencies of POM, checked against SUMS. An unreachable
 # repository is not tried again for ten minutes: every test would wait for it. Jars of an earlier
-# SHA512SUMS stay until all new ones are there: a cluster may be running from them.
+# SUMS stay until all new ones are there: a cluster may be running from them.
 jars() {
   [ -z "$(find "$CACHE/unreachable" -mmin -10 2>/dev/null)" ] || cannot "Maven Central could not be reached a moment ago"
   need mvn maven
-  echo "fetching Hadoop into $LIB" >&2
-  rm -rf "$LIB.new"
-  mvn -q -B -Dstyle.color=never -f "$HERE/hdfs/pom.xml" -Dmaven.repo.local="$CACHE/m2" \
-    dependency:copy-dependencies -DincludeScope=runtime -DoutputDirectory="$LIB.new" >&2 ||
+  echo "fetching Hadoop into $1" >&2
+  rm -rf "$1.new"
+  mvn -q -B -Dstyle.color=never -f "$HERE/hdfs/$2" "-Dhadoop.version=$VERSION" -Dmaven.repo.local="$CACHE/m2" \
+    dependency:copy-dependencies -DincludeScope=runtime -DoutputDirectory="$1.new" >&2 ||
     { touch "$CACHE/unreachable"; cannot "Maven Central could not be reached"; }
-  (cd "$LIB.new" && sha512sum --quiet --strict -c "$HERE/hdfs/SHA512SUMS" >&2) ||
-    { rm -rf "$LIB.new"; echo "the jars are not those of SHA512SUMS" >&2; exit 1; }
-  cp "$HERE/hdfs/SHA512SUMS" "$LIB.new/.complete"
-  rm -rf "$CACHE/m2" "$LIB"
-  mv "$LIB.new" "$LIB"
+  [ "$VERSION" != 3.4.2 ] || (cd "$1.new" && sha512sum --quiet --strict -c "$HERE/hdfs/$3" >&2) ||
+    { rm -rf "$1.new"; echo "the jars are not those of $3" >&2; exit 1; }
+  cp "$HERE/hdfs/$3" "$1.new/.complete"
+  rm -rf "$CACHE/m2" "$1"
+  mv "$1.new" "$1"
 }
