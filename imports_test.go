@@ -37,12 +37,13 @@ var allowed = map[string][]string{
 	"pfs/localfs": {"pfs", "pfs/digest", "pfs/internal/keylock", "pfs/internal/posix", "pfs/internal/rules", "internal/unixmode"},
 	"pfs/aferofs": {"pfs", "pfs/digest", "pfs/internal/posix", "pfs/internal/rules"},
 	"pfs/cephfs":  {"pfs", "pfs/digest", "pfs/retry", "pfs/internal/keylock", "pfs/internal/posix", "pfs/internal/rules", "internal/unixmode"},
-	"pfs/hdfsfs":  {"internal/hadooptoken", "pfs", "pfs/digest", "pfs/retry", "pfs/internal/rules", "pfs/hdfsfs/internal/datanode", "pfs/hdfsfs/internal/hdfsproto", "pfs/hdfsfs/internal/rpc", "pfs/hdfsfs/internal/sasl"},
+	"pfs/hdfsfs":  {"internal/hadooptoken", "pfs", "pfs/digest", "pfs/retry", "pfs/internal/rules", "pfs/hdfsfs/internal/datanode", "pfs/hdfsfs/internal/hdfsproto", "pfs/hdfsfs/internal/kms", "pfs/hdfsfs/internal/rpc", "pfs/hdfsfs/internal/sasl"},
 	"pfs/sftpfs":  {"pfs", "pfs/digest", "pfs/internal/rules"},
 
 	// The client of HDFS.
 	"pfs/hdfsfs/internal/datanode":  {"pfs", "pfs/hdfsfs/internal/hdfsproto", "pfs/hdfsfs/internal/sasl"},
 	"pfs/hdfsfs/internal/hdfsproto": {},
+	"pfs/hdfsfs/internal/kms":       {"pfs", "pfs/hdfsfs/internal/hdfsproto", "pfs/hdfsfs/internal/sasl"},
 	"pfs/hdfsfs/internal/rpc":       {"pfs", "pfs/hdfsfs/internal/hdfsproto", "pfs/hdfsfs/internal/sasl"},
 	"pfs/hdfsfs/internal/sasl":      {},
 
@@ -135,7 +136,7 @@ var modules = map[string][]string{
 	"github.com/ceph/go-ceph":          {"pfs/cephfs"},
 	"github.com/colinmarc/hdfs/v2":     {"pfs/hdfsfs"},
 	"github.com/klauspost/reedsolomon": {"pfs/hdfsfs/internal/datanode"},
-	"github.com/jcmturner/gokrb5/v8":   {"pfs/hdfsfs", "pfs/hdfsfs/internal/rpc", "pfs/hdfsfs/internal/sasl"},
+	"github.com/jcmturner/gokrb5/v8":   {"pfs/hdfsfs", "pfs/hdfsfs/internal/kms", "pfs/hdfsfs/internal/rpc", "pfs/hdfsfs/internal/sasl"},
 	"google.golang.org/protobuf":       {"pfs/hdfsfs", "pfs/hdfsfs/internal/datanode", "pfs/hdfsfs/internal/hdfsproto", "pfs/hdfsfs/internal/rpc", "recordio/convert"},
 	"github.com/hanwen/go-fuse/v2":     {"fuse"},
 	"github.com/spf13/afero":           {"pfs/aferofs"},

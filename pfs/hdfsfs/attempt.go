@@ -10,6 +10,7 @@ import (
 	"github.com/paddlecloud/pfs/pfs"
 	"github.com/paddlecloud/pfs/pfs/hdfsfs/internal/datanode"
 	"github.com/paddlecloud/pfs/pfs/hdfsfs/internal/hdfsproto"
+	"github.com/paddlecloud/pfs/pfs/hdfsfs/internal/kms"
 	"github.com/paddlecloud/pfs/pfs/hdfsfs/internal/rpc"
 	"google.golang.org/protobuf/proto"
 )
@@ -26,6 +27,9 @@ type attempt struct {
 
 	now  block                    // that is being written, or nil
 	last *hdfsproto.ExtendedBlock // the one before it, or nil
+
+	key    *kms.Key // of a file in an encryption zone
+	sealed []byte   // the buffer for what is encrypted
 
 	n    int64          // the length of the file
 	sums *datanode.Sums // of what was written, without those of whole blocks if folds is set
@@ -53,6 +57,12 @@ type doneBlock struct {
 	hash   [16]byte
 }
 
+// sealedBytes is how much is encrypted at once.
+const sealedBytes = 64 << 10
+
+// zoneVersion is the version of the protocol of encryption zones.
+const zoneVersion = 2
+
 // Flags of create. A file with createReplicated is not erasure-coded, also where the directory says so.
 const (
 	createNew        = 1
@@ -68,16 +78,22 @@ func (f *FS) begin(ctx context.Context, at string, l layout) (*attempt, error) {
 	req := &hdfsproto.CreateRequest{
 		Path: &at, Masked: &hdfsproto.CreateRequest_Permission{Bits: proto.Uint32(uint32(l.perm.Perm()))}, Holder: &a.holder,
 		Flags: proto.Uint32(createNew | createReplicated), CreateParent: proto.Bool(false), Replication: proto.Uint32(uint32(l.replicas)), BlockSize: proto.Uint64(uint64(l.block)),
+		CryptoVersions: []int32{zoneVersion},
 	}
 	if l.coding.policy != nil {
 		req.Flags, req.ErasureCoding = proto.Uint32(createNew), &l.coding.name
 	}
 	var resp hdfsproto.CreateResponse
-	if err := f.ask(ctx, "create", req, &resp, rpc.Cached); err != nil {
+	err := f.ask(ctx, "create", req, &resp, rpc.Cached)
+	if err != nil {
 		return nil, err
 	}
 	a.inode = resp.GetFile().GetInode()
 	f.client.leases.hold(a.holder)
+	if a.key, err = f.key(ctx, resp.GetFile().GetEncryption()); err != nil {
+		a.discard()
+		return nil, err
+	}
 	return a, nil
 }
 
@@ -96,7 +112,11 @@ func (f *FS) beginWith(ctx context.Context, at string, l layout, p []byte) (*att
 
 // beginAppend opens a file for appending, with a lease of its own.
 func (f *FS) beginAppend(ctx context.Context, at string, st status) (*attempt, error) {
-	a := &attempt{fs: f, path: at, holder: f.name + "-" + pfs.NewID(), block: st.BlockSize, replicas: st.Replication, durable: true}
+	key, err := f.key(ctx, st.encryption)
+	if err != nil {
+		return nil, err
+	}
+	a := &attempt{fs: f, path: at, holder: f.name + "-" + pfs.NewID(), block: st.BlockSize, replicas: st.Replication, durable: true, key: key}
 	var resp hdfsproto.AppendResponse
 	req := &hdfsproto.AppendRequest{Path: &at, Holder: &a.holder}
 	if st.policy != nil {
@@ -137,6 +157,25 @@ func (a *attempt) options() datanode.BlockOptions {
 // write appends p. It does not end in the middle because a caller gives up, since then all that was written before would be
 // lost: each of its steps has a time limit.
 func (a *attempt) write(p []byte) error {
+	if a.key == nil {
+		return a.put(p)
+	}
+	if a.sealed == nil {
+		a.sealed = make([]byte, sealedBytes)
+	}
+	for len(p) > 0 {
+		k := min(len(p), sealedBytes)
+		a.key.Crypt(a.sealed[:k], p[:k], a.n)
+		if err := a.put(a.sealed[:k]); err != nil {
+			return err
+		}
+		p = p[k:]
+	}
+	return nil
+}
+
+// put appends p, as it is stored.
+func (a *attempt) put(p []byte) error {
 	for len(p) > 0 {
 		if a.now == nil {
 			if err := a.nextBlock(); err != nil {
@@ -192,6 +231,11 @@ const (
 func (a *attempt) compare(p []byte, off int64) verdict {
 	if off%checksumChunk != 0 || (off+int64(len(p)))%checksumChunk != 0 && off+int64(len(p)) != a.n {
 		return unsure
+	}
+	if a.key != nil {
+		sealed := make([]byte, len(p))
+		a.key.Crypt(sealed, p, off)
+		p = sealed
 	}
 	all := a.sums.All()
 	for i := off / checksumChunk; len(p) > 0; i++ {

@@ -49,7 +49,7 @@ func independent(entries []pfs.BatchEntry) int {
 func (f *FS) writeTogether(ctx context.Context, t *batchFailures, entries []pfs.BatchEntry, errs []error) {
 	var wg sync.WaitGroup
 	slots := make(chan struct{}, batchWorkers)
-	b := &batch{FS: f, places: map[pfs.Path]*place{}}
+	b := &batch{FS: f, places: map[string]*place{}}
 	for i, e := range entries {
 		slots <- struct{}{}
 		wg.Go(func() {
@@ -69,7 +69,7 @@ func (f *FS) writeTogether(ctx context.Context, t *batchFailures, entries []pfs.
 type batch struct {
 	*FS
 	mu     sync.Mutex
-	places map[pfs.Path]*place
+	places map[string]*place // by path in HDFS
 }
 
 // batchFailures counts the failures of a WriteBatch. It gives up when the NameNode has not
@@ -117,22 +117,27 @@ func (t *batchFailures) judge(err error) error {
 
 // place is the target directory of files, or the one in which they are staged.
 type place struct {
-	once sync.Once
-	st   status
-	err  error
+	once  sync.Once
+	st    status
+	stage *stageRoot // for files in it
+	err   error
 }
 
-// place describes the directory dir, which is at the path at in HDFS.
-func (b *batch) place(ctx context.Context, dir pfs.Path, at string) (status, error) {
+// place describes a directory in HDFS.
+func (b *batch) place(ctx context.Context, at string) (*place, error) {
 	b.mu.Lock()
-	p := b.places[dir]
+	p := b.places[at]
 	if p == nil {
 		p = &place{}
-		b.places[dir] = p
+		b.places[at] = p
 	}
 	b.mu.Unlock()
-	p.once.Do(func() { p.st, p.err = b.statusAt(ctx, at) })
-	return p.st, p.err
+	p.once.Do(func() {
+		if p.st, p.err = b.statusAt(ctx, at); p.err == nil {
+			p.stage, p.err = b.stageAt(ctx, at, p.st)
+		}
+	})
+	return p, p.err
 }
 
 // write makes one entry.
@@ -148,24 +153,29 @@ func (b *batch) write(ctx context.Context, e pfs.BatchEntry) error {
 		return pfs.E(op, e.Path, pfs.IsDir, nil)
 	}
 	opts := e.Commit()
-	at, err := b.store(ctx, e.Data, opts.Perm())
+	dir := e.Path.Parent()
+	p, err := b.place(ctx, b.at(dir))
+	if err != nil {
+		return b.placeError(ctx, op, e.Path, fail(op, dir, err))
+	}
+	at, err := b.store(ctx, p.stage, e.Data, opts.Perm())
 	if err == nil {
-		err = b.publish(ctx, op, at, e.Path, opts)
+		err = b.publish(ctx, op, p, at, e.Path, opts)
 	}
 	return fail(op, e.Path, err)
 }
 
 // store stores data under a temporary name. It retries once if the cluster lost the data,
 // but not if the write never began, which was retried already.
-func (b *batch) store(ctx context.Context, data []byte, perm fs.FileMode) (at string, err error) {
+func (b *batch) store(ctx context.Context, stage *stageRoot, data []byte, perm fs.FileMode) (at string, err error) {
 	l, err := b.layout(ctx)
 	if err != nil {
 		return "", err
 	}
 	l.perm = perm
 	for range 2 {
-		err = b.stage.within(ctx, func() (err error) {
-			at, err = b.storeOnce(ctx, l, data)
+		err = stage.within(ctx, func() (err error) {
+			at, err = b.storeOnce(ctx, stage.temporary(tempFile), l, data)
 			return err
 		})
 		if err == nil || at == "" || !is(err, pfs.Unavailable, pfs.Integrity) || nameNodeSilent(err) || retry.From(ctx).Spent() {
@@ -176,9 +186,9 @@ func (b *batch) store(ctx context.Context, data []byte, perm fs.FileMode) (at st
 }
 
 // storeOnce returns the path of the file that it began, even with an error.
-func (b *batch) storeOnce(ctx context.Context, l layout, data []byte) (string, error) {
+func (b *batch) storeOnce(ctx context.Context, at string, l layout, data []byte) (string, error) {
 	first := data[:min(len(data), pfs.ChunkSize)]
-	a, err := b.beginWith(ctx, b.stage.temporary(tempFile), l, first)
+	a, err := b.beginWith(ctx, at, l, first)
 	if err != nil {
 		return "", err
 	}
@@ -196,8 +206,8 @@ func (b *batch) storeOnce(ctx context.Context, l layout, data []byte) (string, e
 }
 
 // publish gives a stored file its attributes and its name.
-func (b *batch) publish(ctx context.Context, op, at string, name pfs.Path, opts pfs.CommitOptions) error {
-	err := b.finalizeNew(ctx, at, name.Parent(), opts)
+func (b *batch) publish(ctx context.Context, op string, p *place, at string, name pfs.Path, opts pfs.CommitOptions) error {
+	err := b.finalizeNew(ctx, p, at, opts)
 	if err == nil {
 		if err = b.move(ctx, at, b.at(name), opts.NoReplace); err == nil {
 			return nil
@@ -211,18 +221,14 @@ func (b *batch) publish(ctx context.Context, op, at string, name pfs.Path, opts 
 }
 
 // finalizeNew is finalize for a new file, which already has these permission bits, and the owner
-// and group of all new entries of that directory.
-func (b *batch) finalizeNew(ctx context.Context, at string, dir pfs.Path, opts pfs.CommitOptions) error {
-	home, err := b.place(ctx, "", b.stage.home())
+// and group of all new entries of the directory in which it is staged.
+func (b *batch) finalizeNew(ctx context.Context, p *place, at string, opts pfs.CommitOptions) error {
+	home, err := b.place(ctx, p.stage.home())
 	if err != nil {
 		return err
 	}
-	parent, err := b.place(ctx, dir, b.FS.at(dir))
-	if err != nil {
-		return fail("hdfsfs.WriteBatch", dir, err)
-	}
 	return together(
-		func() error { return b.giveTo(ctx, at, home, parent) },
+		func() error { return b.giveTo(ctx, at, home.st, p.st) },
 		func() error { return b.date(ctx, at, "", opts) },
 	)
 }

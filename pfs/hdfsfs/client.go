@@ -15,6 +15,14 @@ type client struct {
 	leases *leases
 }
 
+// holder returns the holder of a valid ticket.
+func (c *cluster) holder(ctx context.Context) (*krb.Client, error) {
+	if err := c.affirm(ctx, "hdfsfs.dial", pfs.Unavailable); err != nil {
+		return nil, err
+	}
+	return c.kerberos(), nil
+}
+
 // newClient returns the client of a user.
 func (c *cluster) newClient(user string) *client {
 	o := rpc.Options{Servers: c.nameNodes, User: user, Timeout: c.opts.Timeout}
@@ -30,12 +38,7 @@ func (c *cluster) newClient(user string) *client {
 			return &hdfsproto.Token{Identifier: t.Identifier, Password: t.Password, Kind: &t.Kind, Service: &t.Service}, err
 		}
 	default:
-		o.Kerberos = func(ctx context.Context) (*krb.Client, error) {
-			if err := c.affirm(ctx, "hdfsfs.dial", pfs.Unavailable); err != nil {
-				return nil, err
-			}
-			return c.kerberos(), nil
-		}
+		o.Kerberos = c.holder
 	}
 	r := rpc.New(o)
 	return &client{rpc: r, leases: &leases{rpc: r, held: map[string]int{}}}

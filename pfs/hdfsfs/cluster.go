@@ -9,6 +9,7 @@ import (
 	"github.com/paddlecloud/pfs/pfs"
 	"github.com/paddlecloud/pfs/pfs/hdfsfs/internal/datanode"
 	"github.com/paddlecloud/pfs/pfs/hdfsfs/internal/hdfsproto"
+	"github.com/paddlecloud/pfs/pfs/hdfsfs/internal/kms"
 	"github.com/paddlecloud/pfs/pfs/hdfsfs/internal/rpc"
 	"google.golang.org/protobuf/types/known/emptypb"
 )
@@ -26,6 +27,7 @@ type cluster struct {
 
 	quotaless  withoutQuota
 	encryption encryption
+	keys       kms.Client
 
 	mu        sync.Mutex
 	defaults  *hdfsproto.ServerDefaults // once they are known

@@ -9,7 +9,7 @@
 // that is slower than 95 % of the last ones is repeated on another replica; the first result wins. A block without a
 // good replica is an Integrity error that names file, offset, block and DataNodes. Units of erasure-coded
 // files that are missing are computed from the others. Reads that cannot be verified are refused: blocks
-// without checksums, encryption zones. All protections of data transfer are supported, and encryption with a key of the cluster.
+// without checksums. All protections of data transfer are supported, and encryption with a key of the cluster.
 //
 // A File is bound to its inode, even if another file gets its name. Once HDFS has removed
 // the blocks of a replaced file, reads return Conflict.
@@ -43,6 +43,11 @@
 // as many DataNodes fail as there are units of parity. The NameNode makes the lost units again. The policy must be enabled. Small
 // files of WriteBatch would take more space, so they are replicated, and so are files that handles make. An
 // append to an erasure-coded file begins a block group, since HDFS does not open its last one again.
+//
+// In an encryption zone, each file has a key of its own, which the KMS that the NameNode names decrypts for the user. What
+// DataNodes get and compare is encrypted; digests are those of the clear bytes. HDFS moves no file into a zone, out of it, or
+// between zones, so a zone below the root has a ".pfs-stage" of its own, which listings hide. HDFS joins no files in a zone:
+// Commit of a file of several parts copies them into one file.
 //
 // A file that is open for writing has a lease, which is renewed three times a minute for all files of a user together. After a process
 // dies, HDFS takes its leases away in a minute.
@@ -104,6 +109,7 @@
 //	encryption                       the key of a cluster that encrypts data transfer
 //	staged, stagedir, layout, part   an upload, its directory, its parts
 //	coding                           erasure coding of new files
+//	zone                             encryption zones: keys of files, where uploads are staged
 //	attempt, addblock, renew         a file that is being written, its blocks, its lease
 //	commit, join, finalize           Commit: its steps, joining the parts, the attributes of the file
 //	batch, temporary                 WriteBatch, and the names of temporaries

@@ -20,6 +20,7 @@ type FS struct {
 	client *client
 	acting
 	stage stageRoot
+	zones zones
 }
 
 var (
@@ -91,12 +92,16 @@ func newCluster(opts Options) *cluster {
 		Hedge:    !opts.NoHedge,
 		Security: datanode.Security{Protections: opts.protections(), EncryptionKey: c.encryptionKey},
 	})
+	c.keys.Timeout = opts.Timeout
+	if opts.Kerberos != nil {
+		c.keys.Kerberos = c.holder
+	}
 	return c
 }
 
 func (c *cluster) newFS(w acting, p *client) *FS {
 	f := &FS{cluster: c, client: p, acting: w}
-	f.stage.fs = f
+	f.stage = stageRoot{fs: f, in: f.at(pfs.Root)}
 	return f
 }
 

@@ -283,6 +283,9 @@ func (h *handle) compare(ctx context.Context, op string) error {
 	if err := pfs.ReadFull(ctx, file, back, h.from); err != nil {
 		return fail(op, h.Name, err)
 	}
+	if file.key != nil {
+		file.key.Crypt(back, back, h.from) // as it is stored
+	}
 	if len(back) > 0 && crc32.Checksum(back, castagnoli) != h.sum {
 		return wrong
 	}
@@ -295,7 +298,8 @@ func (h *handle) refresh(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	before := h.file.Swap(&file{fs: h.fs, name: h.Name, st: st})
+	before := h.file.Load()
+	h.file.Store(&file{fs: h.fs, name: h.Name, st: st, key: before.key})
 	h.fs.readers.drop(before)
 	return nil
 }
@@ -413,7 +417,7 @@ func (f *FS) Capabilities(ctx context.Context, name pfs.Path) (pfs.Capabilities,
 	}
 	c := pfs.CanRename | pfs.CanRenameDir | pfs.CanKeepEmptyDir | pfs.CanReadStaged | pfs.CanOpenHandle | pfs.CanAppend |
 		pfs.CanSetMode | pfs.CanSetOwner | pfs.CanSetTimes | pfs.CanXattr | pfs.CanDigest | pfs.CanSpace | pfs.CanUsage |
-		pfs.CanRenameNew | pfs.CanConcat | pfs.CanStoreChecksum | pfs.CanSetQuota | pfs.CanLocateBlocks
+		pfs.CanRenameNew | pfs.CanStoreChecksum | pfs.CanSetQuota | pfs.CanLocateBlocks
 	if st.policy == nil {
 		c |= pfs.CanSetReplication
 	}
@@ -423,6 +427,9 @@ func (f *FS) Capabilities(ctx context.Context, name pfs.Path) (pfs.Capabilities,
 	}
 	if kept {
 		c |= pfs.CanSetAccessTime
+	}
+	if !st.zoned {
+		c |= pfs.CanConcat
 	}
 	return c, nil
 }

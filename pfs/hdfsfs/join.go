@@ -11,14 +11,14 @@ import (
 )
 
 // join makes one file of the first size bytes and returns its path in HDFS. A single part is
-// that file already; concat joins several. If more than size bytes are joined already, join streams the parts
-// into one file.
+// that file already; concat joins several. If more than size bytes are joined already, or in an encryption zone, where HDFS
+// joins no files, since each has a key of its own, join streams the parts into one file.
 func (w *staged) join(ctx context.Context, op string, c content, size int64) (string, error) {
 	if size == 0 {
 		return w.empty(ctx)
 	}
 	number := (size - 1) / w.lay.unit
-	if c.joined > size {
+	if c.joined > size || w.zoned && number > 0 {
 		return w.stream(ctx, op, c, size)
 	}
 	if end := number*w.lay.unit + c.parts[number]; c.joined < size && end > size {
@@ -115,6 +115,8 @@ func (f *FS) Concat(ctx context.Context, target pfs.Path, sources []pfs.Path) er
 			return f.placeError(ctx, op, name, err)
 		case st.IsDir():
 			return pfs.E(op, name, pfs.IsDir, nil)
+		case st.zoned:
+			return pfs.Errorf(op, name, pfs.Unsupported, "HDFS joins no files in an encryption zone: each has a key of its own")
 		}
 		at = append(at, f.at(name))
 		if length += len(f.at(name)); length > maxConcat {

@@ -114,7 +114,7 @@ func (l *listing) take(batch []status, limit int) {
 		}
 		l.after = st.Name
 		switch {
-		case path.Join(l.at, st.Name) == l.fs.stage.top():
+		case path.Join(l.at, st.Name) == l.fs.stage.top(), st.Name == stageDir && st.zoned:
 		case pfs.CheckName(st.Name) != "":
 			l.result.Unnamed = append(l.result.Unnamed, strconv.Quote(st.Name))
 		default:

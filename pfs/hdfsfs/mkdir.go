@@ -48,8 +48,12 @@ func (f *FS) mkdirGiven(ctx context.Context, op string, name pfs.Path, mode fs.F
 	if err != nil {
 		return err
 	}
-	at := f.stage.temporary(tempDir)
-	err = f.stage.within(ctx, func() error { return f.keepDir(ctx, at, uint32(mode.Perm())) })
+	stage, err := f.stageFor(ctx, name.Parent(), parent)
+	if err != nil {
+		return fail(op, name, err)
+	}
+	at := stage.temporary(tempDir)
+	err = stage.within(ctx, func() error { return f.keepDir(ctx, at, uint32(mode.Perm())) })
 	if err == nil {
 		err = f.chown(ctx, at, f.owner, parent.Group)
 	}

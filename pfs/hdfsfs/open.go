@@ -12,6 +12,7 @@ import (
 	"github.com/paddlecloud/pfs/pfs"
 	"github.com/paddlecloud/pfs/pfs/hdfsfs/internal/datanode"
 	"github.com/paddlecloud/pfs/pfs/hdfsfs/internal/hdfsproto"
+	"github.com/paddlecloud/pfs/pfs/hdfsfs/internal/kms"
 )
 
 // file is a File. It is bound to one inode, which stays readable after a Commit or Rename
@@ -22,6 +23,7 @@ type file struct {
 	st   status
 	// staged is set for a part of an upload of name.
 	staged bool
+	key    *kms.Key // of a file in an encryption zone
 
 	mu     sync.Mutex
 	closed bool
@@ -54,10 +56,18 @@ func (f *FS) open(ctx context.Context, op string, name pfs.Path) (*file, error) 
 		return nil, pfs.E(op, name, pfs.IsDir, nil)
 	case st.IsLink():
 		return nil, pfs.E(op, name, pfs.Symlink, nil)
-	case st.refusal != "":
-		return nil, pfs.Errorf(op, name, pfs.Unsupported, "%s", st.refusal)
 	}
-	return &file{fs: f, name: name, st: st}, nil
+	h, err := f.newFile(ctx, name, st)
+	return h, fail(op, name, err)
+}
+
+// newFile returns the File that st describes.
+func (f *FS) newFile(ctx context.Context, name pfs.Path, st status) (*file, error) {
+	key, err := f.key(ctx, st.encryption)
+	if err != nil {
+		return nil, err
+	}
+	return &file{fs: f, name: name, st: st, key: key}, nil
 }
 
 func (h *file) Info() pfs.Info { return h.st.Info }
@@ -124,6 +134,9 @@ func (h *file) readChunk(ctx context.Context, op string, p []byte, off int64) (i
 		r = &reader{Reader: h.fs.nodes.NewReader(h), file: h}
 	}
 	n, err := r.ReadAt(ctx, p, off)
+	if h.key != nil {
+		h.key.Crypt(p[:n], p[:n], off)
+	}
 	if err != nil {
 		r.Close()
 		r = nil

@@ -2,6 +2,8 @@ package hdfsfs
 
 import (
 	"context"
+	"errors"
+	"regexp"
 
 	"github.com/paddlecloud/pfs/pfs"
 	"github.com/paddlecloud/pfs/pfs/hdfsfs/internal/hdfsproto"
@@ -66,10 +68,17 @@ func (f *FS) checkRename(ctx context.Context, op string, oldName, newName pfs.Pa
 	return false, nil
 }
 
+// betweenZones matches the NameNode's message about a rename for which bytes would have to be encrypted.
+var betweenZones = regexp.MustCompile(`can't be moved (into|from) (an )?encryption zone`)
+
 // renameError finds out which of the two names an error is about.
 func (f *FS) renameError(ctx context.Context, op string, oldName, newName pfs.Path, err error) error {
 	if is(err, pfs.Unavailable, pfs.Canceled, pfs.Quota, pfs.Exist) {
 		return fail(op, newName, f.overQuota(ctx, err))
+	}
+	var remote *rpc.RemoteError
+	if errors.As(err, &remote) && betweenZones.MatchString(remote.Text) {
+		return pfs.Errorf(op, newName, pfs.CrossStore, "HDFS moves nothing into an encryption zone or out of it")
 	}
 	if _, statErr := f.status(ctx, oldName); is(statErr, pfs.NotExist) {
 		return pfs.E(op, oldName, pfs.NotExist, nil)

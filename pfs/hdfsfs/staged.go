@@ -22,7 +22,9 @@ type staged struct {
 	id      string
 	resumed bool
 	dir     string // in HDFS
+	stage   *stageRoot
 	parent  uint64 // inode of the target's directory
+	zoned   bool   // it is in an encryption zone
 	lay     layout
 
 	mu    sync.RWMutex // write-locked by Commit, Suspend and Close
@@ -70,8 +72,11 @@ func (f *FS) create(ctx context.Context, op string, name pfs.Path, opts pfs.Crea
 	if err != nil {
 		return nil, err
 	}
-	w := &staged{fs: f, name: name, id: opts.ID, parent: parent.id, parts: map[int64]*part{}}
-	w.dir = f.stage.dir(parent.id, name.Base(), opts.ID)
+	w := &staged{fs: f, name: name, id: opts.ID, parent: parent.id, zoned: parent.zoned, parts: map[int64]*part{}}
+	if w.stage, err = f.stageFor(ctx, name.Parent(), parent); err != nil {
+		return nil, fail(op, name, err)
+	}
+	w.dir = w.stage.dir(parent.id, name.Base(), opts.ID)
 	if w.lay, err = f.layout(ctx); err != nil {
 		return nil, fail(op, name, err)
 	}
@@ -133,7 +138,7 @@ func (f *FS) target(ctx context.Context, op string, name pfs.Path) (parent statu
 func (w *staged) open(ctx context.Context, op string, reopen bool) error {
 	err := error(pfs.Exist)
 	if !reopen {
-		err = w.fs.stage.within(ctx, func() error {
+		err = w.stage.within(ctx, func() error {
 			return w.fs.makeDir(ctx, w.dir, 0o700)
 		})
 	}
@@ -292,7 +297,12 @@ func (w *staged) openAt(ctx context.Context, at string) (*file, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &file{fs: w.fs, name: w.name, st: st, staged: true}, nil
+	h, err := w.fs.newFile(ctx, w.name, st)
+	if err != nil {
+		return nil, err
+	}
+	h.staged = true
+	return h, nil
 }
 
 // Sync stores the bytes that are in transit. An incomplete part is rewritten when its next

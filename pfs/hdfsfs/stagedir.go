@@ -34,6 +34,7 @@ const stageAttribute = "user.pfs.stage"
 // stageRoot is the directory of one user's uploads.
 type stageRoot struct {
 	fs   *FS
+	in   string // the directory in HDFS that has stageDir
 	mu   sync.Mutex
 	made bool
 
@@ -41,7 +42,7 @@ type stageRoot struct {
 }
 
 // top is the directory of all users.
-func (r *stageRoot) top() string { return r.fs.at("/" + stageDir) }
+func (r *stageRoot) top() string { return path.Join(r.in, stageDir) }
 
 // home is the directory of the user.
 func (r *stageRoot) home() string { return path.Join(r.top(), r.fs.stageUser()) }
@@ -75,7 +76,13 @@ func (r *stageRoot) ensure(ctx context.Context) error {
 
 // RemoveStage removes the upload directories that f created, if they are empty.
 func (f *FS) RemoveStage(ctx context.Context) {
-	r := &f.stage
+	for _, r := range f.knownStages() {
+		r.removeMade(ctx)
+	}
+}
+
+func (r *stageRoot) removeMade(ctx context.Context) {
+	f := r.fs
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.madeHome {

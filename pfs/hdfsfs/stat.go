@@ -15,9 +15,10 @@ import (
 // status is the NameNode's information about a path.
 type status struct {
 	pfs.Info
-	id      uint64 // of the inode; never used again
-	refusal string // why the content cannot be read through this package
-	policy  *hdfsproto.ErasureCodingPolicy
+	id         uint64                    // of the inode; never used again
+	zoned      bool                      // it is in an encryption zone
+	encryption *hdfsproto.EncryptionInfo // of a file in one
+	policy     *hdfsproto.ErasureCodingPolicy
 }
 
 // Stat describes name.
@@ -95,6 +96,9 @@ func (f *FS) statusAt(ctx context.Context, at string) (status, error) {
 // stickyBit on a directory means that only the owner of an entry may remove it.
 const stickyBit = 0o1000
 
+// zonedFlag is the bit of FileStatus.Flags for what is in an encryption zone.
+const zonedFlag = 2
+
 // newStatus converts what the NameNode says of the file name.
 func newStatus(name string, raw *hdfsproto.FileStatus) status {
 	bits := raw.GetPermission().GetBits()
@@ -107,8 +111,10 @@ func newStatus(name string, raw *hdfsproto.FileStatus) status {
 			Group:   raw.GetGroup(),
 			ID:      raw.GetId(),
 		},
-		id:     raw.GetId(),
-		policy: raw.GetErasureCoding(),
+		id:         raw.GetId(),
+		zoned:      raw.GetFlags()&zonedFlag != 0,
+		encryption: raw.Encryption,
+		policy:     raw.GetErasureCoding(),
 	}
 	switch raw.GetType() {
 	case hdfsproto.FileStatus_DIRECTORY:
@@ -125,9 +131,6 @@ func newStatus(name string, raw *hdfsproto.FileStatus) status {
 		st.Version = version(st.id, st.Size, int64(raw.GetModified()))
 		st.AccessTime = accessTime(int64(raw.GetAccessed()))
 		st.Replication, st.BlockSize = int(raw.GetReplication()), int64(raw.GetBlockSize())
-	}
-	if raw.Encryption != nil {
-		st.refusal = "it is in an encryption zone, whose keys this service does not have"
 	}
 	return st
 }

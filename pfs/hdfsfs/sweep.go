@@ -19,16 +19,24 @@ func (f *FS) Sweep(ctx context.Context, dir pfs.Path, age time.Duration) (n int,
 		return 0, 0, err
 	}
 	sw := sweep{fs: f, op: op, dir: dir, before: time.Now().Add(-age)}
-	users, err := f.entries(ctx, f.stage.top())
-	if is(err, pfs.NotExist) {
-		return 0, 0, nil
-	}
-	for _, user := range users {
+	tops, err := f.allStages(ctx)
+	for _, top := range tops {
 		if err == nil {
-			err = sw.user(ctx, path.Join(f.stage.top(), user.Name))
+			err = sw.all(ctx, top)
 		}
 	}
 	return sw.n, sw.bytes, fail(op, dir, err)
+}
+
+// all sweeps the uploads of all users in a directory.
+func (s *sweep) all(ctx context.Context, top string) error {
+	users, err := s.fs.entries(ctx, top)
+	for _, user := range users {
+		if err == nil {
+			err = s.user(ctx, path.Join(top, user.Name))
+		}
+	}
+	return gone(err)
 }
 
 // sweep is one Sweep.
@@ -82,7 +90,7 @@ func (s *sweep) one(ctx context.Context, at string, st status) error {
 // ours reports whether the file system may remove the temporary at a path: its own, or any
 // if it is the service's.
 func (s *sweep) ours(at string) bool {
-	return s.fs == s.fs.service || path.Dir(at) == s.fs.stage.home()
+	return s.fs == s.fs.service || path.Base(path.Dir(at)) == s.fs.stageUser()
 }
 
 // remove removes the path at, which has n bytes.

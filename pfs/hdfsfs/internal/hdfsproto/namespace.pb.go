@@ -208,6 +208,7 @@ type FileStatus struct {
 	Id            *uint64                `protobuf:"varint,13,opt,name=id" json:"id,omitempty"` // of the inode
 	Encryption    *EncryptionInfo        `protobuf:"bytes,15,opt,name=encryption" json:"encryption,omitempty"`
 	ErasureCoding *ErasureCodingPolicy   `protobuf:"bytes,17,opt,name=erasure_coding,json=erasureCoding" json:"erasure_coding,omitempty"`
+	Flags         *uint32                `protobuf:"varint,18,opt,name=flags" json:"flags,omitempty"` // 2: it is in an encryption zone
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -338,6 +339,13 @@ func (x *FileStatus) GetErasureCoding() *ErasureCodingPolicy {
 		return x.ErasureCoding
 	}
 	return nil
+}
+
+func (x *FileStatus) GetFlags() uint32 {
+	if x != nil && x.Flags != nil {
+		return *x.Flags
+	}
+	return 0
 }
 
 type GetFileInfoRequest struct {
@@ -1908,6 +1916,7 @@ type ServerDefaults struct {
 	Replication         *uint32                `protobuf:"varint,4,req,name=replication" json:"replication,omitempty"`
 	EncryptDataTransfer *bool                  `protobuf:"varint,6,opt,name=encrypt_data_transfer,json=encryptDataTransfer" json:"encrypt_data_transfer,omitempty"`
 	ChecksumType        *ChecksumType          `protobuf:"varint,8,opt,name=checksum_type,json=checksumType,enum=paddlecloud.hdfs.ChecksumType" json:"checksum_type,omitempty"`
+	KeyProvider         *string                `protobuf:"bytes,9,opt,name=key_provider,json=keyProvider" json:"key_provider,omitempty"` // the URI of the KMS
 	unknownFields       protoimpl.UnknownFields
 	sizeCache           protoimpl.SizeCache
 }
@@ -1982,6 +1991,13 @@ func (x *ServerDefaults) GetChecksumType() ChecksumType {
 		return *x.ChecksumType
 	}
 	return ChecksumType_CHECKSUM_NULL
+}
+
+func (x *ServerDefaults) GetKeyProvider() string {
+	if x != nil && x.KeyProvider != nil {
+		return *x.KeyProvider
+	}
+	return ""
 }
 
 type GetServerDefaultsResponse struct {
@@ -2177,13 +2193,249 @@ func (x *VersionResponse) GetInfo() *NamespaceInfo {
 	return nil
 }
 
+type GetEZForPathRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Path          *string                `protobuf:"bytes,1,req,name=path" json:"path,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetEZForPathRequest) Reset() {
+	*x = GetEZForPathRequest{}
+	mi := &file_hdfsproto_namespace_proto_msgTypes[36]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetEZForPathRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetEZForPathRequest) ProtoMessage() {}
+
+func (x *GetEZForPathRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_hdfsproto_namespace_proto_msgTypes[36]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetEZForPathRequest.ProtoReflect.Descriptor instead.
+func (*GetEZForPathRequest) Descriptor() ([]byte, []int) {
+	return file_hdfsproto_namespace_proto_rawDescGZIP(), []int{36}
+}
+
+func (x *GetEZForPathRequest) GetPath() string {
+	if x != nil && x.Path != nil {
+		return *x.Path
+	}
+	return ""
+}
+
+type GetEZForPathResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Zone          *EncryptionZone        `protobuf:"bytes,1,opt,name=zone" json:"zone,omitempty"` // missing if the path is in none
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetEZForPathResponse) Reset() {
+	*x = GetEZForPathResponse{}
+	mi := &file_hdfsproto_namespace_proto_msgTypes[37]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetEZForPathResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetEZForPathResponse) ProtoMessage() {}
+
+func (x *GetEZForPathResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_hdfsproto_namespace_proto_msgTypes[37]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetEZForPathResponse.ProtoReflect.Descriptor instead.
+func (*GetEZForPathResponse) Descriptor() ([]byte, []int) {
+	return file_hdfsproto_namespace_proto_rawDescGZIP(), []int{37}
+}
+
+func (x *GetEZForPathResponse) GetZone() *EncryptionZone {
+	if x != nil {
+		return x.Zone
+	}
+	return nil
+}
+
+type EncryptionZone struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Id            *int64                 `protobuf:"varint,1,req,name=id" json:"id,omitempty"`
+	Path          *string                `protobuf:"bytes,2,req,name=path" json:"path,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *EncryptionZone) Reset() {
+	*x = EncryptionZone{}
+	mi := &file_hdfsproto_namespace_proto_msgTypes[38]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *EncryptionZone) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*EncryptionZone) ProtoMessage() {}
+
+func (x *EncryptionZone) ProtoReflect() protoreflect.Message {
+	mi := &file_hdfsproto_namespace_proto_msgTypes[38]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use EncryptionZone.ProtoReflect.Descriptor instead.
+func (*EncryptionZone) Descriptor() ([]byte, []int) {
+	return file_hdfsproto_namespace_proto_rawDescGZIP(), []int{38}
+}
+
+func (x *EncryptionZone) GetId() int64 {
+	if x != nil && x.Id != nil {
+		return *x.Id
+	}
+	return 0
+}
+
+func (x *EncryptionZone) GetPath() string {
+	if x != nil && x.Path != nil {
+		return *x.Path
+	}
+	return ""
+}
+
+type ListEncryptionZonesRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	After         *int64                 `protobuf:"varint,1,req,name=after" json:"after,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListEncryptionZonesRequest) Reset() {
+	*x = ListEncryptionZonesRequest{}
+	mi := &file_hdfsproto_namespace_proto_msgTypes[39]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListEncryptionZonesRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListEncryptionZonesRequest) ProtoMessage() {}
+
+func (x *ListEncryptionZonesRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_hdfsproto_namespace_proto_msgTypes[39]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListEncryptionZonesRequest.ProtoReflect.Descriptor instead.
+func (*ListEncryptionZonesRequest) Descriptor() ([]byte, []int) {
+	return file_hdfsproto_namespace_proto_rawDescGZIP(), []int{39}
+}
+
+func (x *ListEncryptionZonesRequest) GetAfter() int64 {
+	if x != nil && x.After != nil {
+		return *x.After
+	}
+	return 0
+}
+
+type ListEncryptionZonesResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Zones         []*EncryptionZone      `protobuf:"bytes,1,rep,name=zones" json:"zones,omitempty"`
+	More          *bool                  `protobuf:"varint,2,req,name=more" json:"more,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListEncryptionZonesResponse) Reset() {
+	*x = ListEncryptionZonesResponse{}
+	mi := &file_hdfsproto_namespace_proto_msgTypes[40]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListEncryptionZonesResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListEncryptionZonesResponse) ProtoMessage() {}
+
+func (x *ListEncryptionZonesResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_hdfsproto_namespace_proto_msgTypes[40]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListEncryptionZonesResponse.ProtoReflect.Descriptor instead.
+func (*ListEncryptionZonesResponse) Descriptor() ([]byte, []int) {
+	return file_hdfsproto_namespace_proto_rawDescGZIP(), []int{40}
+}
+
+func (x *ListEncryptionZonesResponse) GetZones() []*EncryptionZone {
+	if x != nil {
+		return x.Zones
+	}
+	return nil
+}
+
+func (x *ListEncryptionZonesResponse) GetMore() bool {
+	if x != nil && x.More != nil {
+		return *x.More
+	}
+	return false
+}
+
 var File_hdfsproto_namespace_proto protoreflect.FileDescriptor
 
 const file_hdfsproto_namespace_proto_rawDesc = "" +
 	"\n" +
 	"\x19hdfsproto/namespace.proto\x12\x10paddlecloud.hdfs\x1a\x18hdfsproto/namenode.proto\x1a\x1chdfsproto/datatransfer.proto\"$\n" +
 	"\x0eFilePermission\x12\x12\n" +
-	"\x04bits\x18\x01 \x02(\rR\x04bits\"\xbc\x04\n" +
+	"\x04bits\x18\x01 \x02(\rR\x04bits\"\xd2\x04\n" +
 	"\n" +
 	"FileStatus\x125\n" +
 	"\x04type\x18\x01 \x02(\x0e2!.paddlecloud.hdfs.FileStatus.TypeR\x04type\x12\x12\n" +
@@ -2205,7 +2457,8 @@ const file_hdfsproto_namespace_proto_rawDesc = "" +
 	"\n" +
 	"encryption\x18\x0f \x01(\v2 .paddlecloud.hdfs.EncryptionInfoR\n" +
 	"encryption\x12L\n" +
-	"\x0eerasure_coding\x18\x11 \x01(\v2%.paddlecloud.hdfs.ErasureCodingPolicyR\rerasureCoding\",\n" +
+	"\x0eerasure_coding\x18\x11 \x01(\v2%.paddlecloud.hdfs.ErasureCodingPolicyR\rerasureCoding\x12\x14\n" +
+	"\x05flags\x18\x12 \x01(\rR\x05flags\",\n" +
 	"\x04Type\x12\r\n" +
 	"\tDIRECTORY\x10\x01\x12\b\n" +
 	"\x04FILE\x10\x02\x12\v\n" +
@@ -2321,7 +2574,7 @@ const file_hdfsproto_namespace_proto_rawDesc = "" +
 	"\x04path\x18\x01 \x02(\tR\x04path\x12\x14\n" +
 	"\x05quota\x18\x02 \x02(\x03R\x05quota\x12\x1f\n" +
 	"\vspace_quota\x18\x03 \x02(\x03R\n" +
-	"spaceQuota\"\x99\x02\n" +
+	"spaceQuota\"\xbc\x02\n" +
 	"\x0eServerDefaults\x12\x1d\n" +
 	"\n" +
 	"block_size\x18\x01 \x02(\x04R\tblockSize\x12,\n" +
@@ -2330,7 +2583,8 @@ const file_hdfsproto_namespace_proto_rawDesc = "" +
 	"packetSize\x12 \n" +
 	"\vreplication\x18\x04 \x02(\rR\vreplication\x122\n" +
 	"\x15encrypt_data_transfer\x18\x06 \x01(\bR\x13encryptDataTransfer\x12C\n" +
-	"\rchecksum_type\x18\b \x01(\x0e2\x1e.paddlecloud.hdfs.ChecksumTypeR\fchecksumType\"Y\n" +
+	"\rchecksum_type\x18\b \x01(\x0e2\x1e.paddlecloud.hdfs.ChecksumTypeR\fchecksumType\x12!\n" +
+	"\fkey_provider\x18\t \x01(\tR\vkeyProvider\"Y\n" +
 	"\x19GetServerDefaultsResponse\x12<\n" +
 	"\bdefaults\x18\x01 \x02(\v2 .paddlecloud.hdfs.ServerDefaultsR\bdefaults\"b\n" +
 	"\x12GetFsStatsResponse\x12\x1a\n" +
@@ -2340,7 +2594,19 @@ const file_hdfsproto_namespace_proto_rawDesc = "" +
 	"\rNamespaceInfo\x12\x17\n" +
 	"\apool_id\x18\x03 \x02(\tR\x06poolId\"F\n" +
 	"\x0fVersionResponse\x123\n" +
-	"\x04info\x18\x01 \x02(\v2\x1f.paddlecloud.hdfs.NamespaceInfoR\x04infoB:Z8github.com/paddlecloud/pfs/pfs/hdfsfs/internal/hdfsproto"
+	"\x04info\x18\x01 \x02(\v2\x1f.paddlecloud.hdfs.NamespaceInfoR\x04info\")\n" +
+	"\x13GetEZForPathRequest\x12\x12\n" +
+	"\x04path\x18\x01 \x02(\tR\x04path\"L\n" +
+	"\x14GetEZForPathResponse\x124\n" +
+	"\x04zone\x18\x01 \x01(\v2 .paddlecloud.hdfs.EncryptionZoneR\x04zone\"4\n" +
+	"\x0eEncryptionZone\x12\x0e\n" +
+	"\x02id\x18\x01 \x02(\x03R\x02id\x12\x12\n" +
+	"\x04path\x18\x02 \x02(\tR\x04path\"2\n" +
+	"\x1aListEncryptionZonesRequest\x12\x14\n" +
+	"\x05after\x18\x01 \x02(\x03R\x05after\"i\n" +
+	"\x1bListEncryptionZonesResponse\x126\n" +
+	"\x05zones\x18\x01 \x03(\v2 .paddlecloud.hdfs.EncryptionZoneR\x05zones\x12\x12\n" +
+	"\x04more\x18\x02 \x02(\bR\x04moreB:Z8github.com/paddlecloud/pfs/pfs/hdfsfs/internal/hdfsproto"
 
 var (
 	file_hdfsproto_namespace_proto_rawDescOnce sync.Once
@@ -2355,55 +2621,60 @@ func file_hdfsproto_namespace_proto_rawDescGZIP() []byte {
 }
 
 var file_hdfsproto_namespace_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
-var file_hdfsproto_namespace_proto_msgTypes = make([]protoimpl.MessageInfo, 36)
+var file_hdfsproto_namespace_proto_msgTypes = make([]protoimpl.MessageInfo, 41)
 var file_hdfsproto_namespace_proto_goTypes = []any{
-	(FileStatus_Type)(0),              // 0: paddlecloud.hdfs.FileStatus.Type
-	(XAttr_Namespace)(0),              // 1: paddlecloud.hdfs.XAttr.Namespace
-	(*FilePermission)(nil),            // 2: paddlecloud.hdfs.FilePermission
-	(*FileStatus)(nil),                // 3: paddlecloud.hdfs.FileStatus
-	(*GetFileInfoRequest)(nil),        // 4: paddlecloud.hdfs.GetFileInfoRequest
-	(*GetFileInfoResponse)(nil),       // 5: paddlecloud.hdfs.GetFileInfoResponse
-	(*GetListingRequest)(nil),         // 6: paddlecloud.hdfs.GetListingRequest
-	(*DirectoryListing)(nil),          // 7: paddlecloud.hdfs.DirectoryListing
-	(*GetListingResponse)(nil),        // 8: paddlecloud.hdfs.GetListingResponse
-	(*MkdirsRequest)(nil),             // 9: paddlecloud.hdfs.MkdirsRequest
-	(*RenameRequest)(nil),             // 10: paddlecloud.hdfs.RenameRequest
-	(*DeleteRequest)(nil),             // 11: paddlecloud.hdfs.DeleteRequest
-	(*ConcatRequest)(nil),             // 12: paddlecloud.hdfs.ConcatRequest
-	(*TruncateRequest)(nil),           // 13: paddlecloud.hdfs.TruncateRequest
-	(*RecoverLeaseRequest)(nil),       // 14: paddlecloud.hdfs.RecoverLeaseRequest
-	(*IsFileClosedRequest)(nil),       // 15: paddlecloud.hdfs.IsFileClosedRequest
-	(*BoolResponse)(nil),              // 16: paddlecloud.hdfs.BoolResponse
-	(*SetPermissionRequest)(nil),      // 17: paddlecloud.hdfs.SetPermissionRequest
-	(*SetOwnerRequest)(nil),           // 18: paddlecloud.hdfs.SetOwnerRequest
-	(*SetTimesRequest)(nil),           // 19: paddlecloud.hdfs.SetTimesRequest
-	(*SetReplicationRequest)(nil),     // 20: paddlecloud.hdfs.SetReplicationRequest
-	(*CheckAccessRequest)(nil),        // 21: paddlecloud.hdfs.CheckAccessRequest
-	(*XAttr)(nil),                     // 22: paddlecloud.hdfs.XAttr
-	(*SetXAttrRequest)(nil),           // 23: paddlecloud.hdfs.SetXAttrRequest
-	(*RemoveXAttrRequest)(nil),        // 24: paddlecloud.hdfs.RemoveXAttrRequest
-	(*GetXAttrsRequest)(nil),          // 25: paddlecloud.hdfs.GetXAttrsRequest
-	(*XAttrsResponse)(nil),            // 26: paddlecloud.hdfs.XAttrsResponse
-	(*PathRequest)(nil),               // 27: paddlecloud.hdfs.PathRequest
-	(*ContentSummary)(nil),            // 28: paddlecloud.hdfs.ContentSummary
-	(*GetContentSummaryResponse)(nil), // 29: paddlecloud.hdfs.GetContentSummaryResponse
-	(*QuotaUsage)(nil),                // 30: paddlecloud.hdfs.QuotaUsage
-	(*GetQuotaUsageResponse)(nil),     // 31: paddlecloud.hdfs.GetQuotaUsageResponse
-	(*SetQuotaRequest)(nil),           // 32: paddlecloud.hdfs.SetQuotaRequest
-	(*ServerDefaults)(nil),            // 33: paddlecloud.hdfs.ServerDefaults
-	(*GetServerDefaultsResponse)(nil), // 34: paddlecloud.hdfs.GetServerDefaultsResponse
-	(*GetFsStatsResponse)(nil),        // 35: paddlecloud.hdfs.GetFsStatsResponse
-	(*NamespaceInfo)(nil),             // 36: paddlecloud.hdfs.NamespaceInfo
-	(*VersionResponse)(nil),           // 37: paddlecloud.hdfs.VersionResponse
-	(*EncryptionInfo)(nil),            // 38: paddlecloud.hdfs.EncryptionInfo
-	(*ErasureCodingPolicy)(nil),       // 39: paddlecloud.hdfs.ErasureCodingPolicy
-	(ChecksumType)(0),                 // 40: paddlecloud.hdfs.ChecksumType
+	(FileStatus_Type)(0),                // 0: paddlecloud.hdfs.FileStatus.Type
+	(XAttr_Namespace)(0),                // 1: paddlecloud.hdfs.XAttr.Namespace
+	(*FilePermission)(nil),              // 2: paddlecloud.hdfs.FilePermission
+	(*FileStatus)(nil),                  // 3: paddlecloud.hdfs.FileStatus
+	(*GetFileInfoRequest)(nil),          // 4: paddlecloud.hdfs.GetFileInfoRequest
+	(*GetFileInfoResponse)(nil),         // 5: paddlecloud.hdfs.GetFileInfoResponse
+	(*GetListingRequest)(nil),           // 6: paddlecloud.hdfs.GetListingRequest
+	(*DirectoryListing)(nil),            // 7: paddlecloud.hdfs.DirectoryListing
+	(*GetListingResponse)(nil),          // 8: paddlecloud.hdfs.GetListingResponse
+	(*MkdirsRequest)(nil),               // 9: paddlecloud.hdfs.MkdirsRequest
+	(*RenameRequest)(nil),               // 10: paddlecloud.hdfs.RenameRequest
+	(*DeleteRequest)(nil),               // 11: paddlecloud.hdfs.DeleteRequest
+	(*ConcatRequest)(nil),               // 12: paddlecloud.hdfs.ConcatRequest
+	(*TruncateRequest)(nil),             // 13: paddlecloud.hdfs.TruncateRequest
+	(*RecoverLeaseRequest)(nil),         // 14: paddlecloud.hdfs.RecoverLeaseRequest
+	(*IsFileClosedRequest)(nil),         // 15: paddlecloud.hdfs.IsFileClosedRequest
+	(*BoolResponse)(nil),                // 16: paddlecloud.hdfs.BoolResponse
+	(*SetPermissionRequest)(nil),        // 17: paddlecloud.hdfs.SetPermissionRequest
+	(*SetOwnerRequest)(nil),             // 18: paddlecloud.hdfs.SetOwnerRequest
+	(*SetTimesRequest)(nil),             // 19: paddlecloud.hdfs.SetTimesRequest
+	(*SetReplicationRequest)(nil),       // 20: paddlecloud.hdfs.SetReplicationRequest
+	(*CheckAccessRequest)(nil),          // 21: paddlecloud.hdfs.CheckAccessRequest
+	(*XAttr)(nil),                       // 22: paddlecloud.hdfs.XAttr
+	(*SetXAttrRequest)(nil),             // 23: paddlecloud.hdfs.SetXAttrRequest
+	(*RemoveXAttrRequest)(nil),          // 24: paddlecloud.hdfs.RemoveXAttrRequest
+	(*GetXAttrsRequest)(nil),            // 25: paddlecloud.hdfs.GetXAttrsRequest
+	(*XAttrsResponse)(nil),              // 26: paddlecloud.hdfs.XAttrsResponse
+	(*PathRequest)(nil),                 // 27: paddlecloud.hdfs.PathRequest
+	(*ContentSummary)(nil),              // 28: paddlecloud.hdfs.ContentSummary
+	(*GetContentSummaryResponse)(nil),   // 29: paddlecloud.hdfs.GetContentSummaryResponse
+	(*QuotaUsage)(nil),                  // 30: paddlecloud.hdfs.QuotaUsage
+	(*GetQuotaUsageResponse)(nil),       // 31: paddlecloud.hdfs.GetQuotaUsageResponse
+	(*SetQuotaRequest)(nil),             // 32: paddlecloud.hdfs.SetQuotaRequest
+	(*ServerDefaults)(nil),              // 33: paddlecloud.hdfs.ServerDefaults
+	(*GetServerDefaultsResponse)(nil),   // 34: paddlecloud.hdfs.GetServerDefaultsResponse
+	(*GetFsStatsResponse)(nil),          // 35: paddlecloud.hdfs.GetFsStatsResponse
+	(*NamespaceInfo)(nil),               // 36: paddlecloud.hdfs.NamespaceInfo
+	(*VersionResponse)(nil),             // 37: paddlecloud.hdfs.VersionResponse
+	(*GetEZForPathRequest)(nil),         // 38: paddlecloud.hdfs.GetEZForPathRequest
+	(*GetEZForPathResponse)(nil),        // 39: paddlecloud.hdfs.GetEZForPathResponse
+	(*EncryptionZone)(nil),              // 40: paddlecloud.hdfs.EncryptionZone
+	(*ListEncryptionZonesRequest)(nil),  // 41: paddlecloud.hdfs.ListEncryptionZonesRequest
+	(*ListEncryptionZonesResponse)(nil), // 42: paddlecloud.hdfs.ListEncryptionZonesResponse
+	(*EncryptionInfo)(nil),              // 43: paddlecloud.hdfs.EncryptionInfo
+	(*ErasureCodingPolicy)(nil),         // 44: paddlecloud.hdfs.ErasureCodingPolicy
+	(ChecksumType)(0),                   // 45: paddlecloud.hdfs.ChecksumType
 }
 var file_hdfsproto_namespace_proto_depIdxs = []int32{
 	0,  // 0: paddlecloud.hdfs.FileStatus.type:type_name -> paddlecloud.hdfs.FileStatus.Type
 	2,  // 1: paddlecloud.hdfs.FileStatus.permission:type_name -> paddlecloud.hdfs.FilePermission
-	38, // 2: paddlecloud.hdfs.FileStatus.encryption:type_name -> paddlecloud.hdfs.EncryptionInfo
-	39, // 3: paddlecloud.hdfs.FileStatus.erasure_coding:type_name -> paddlecloud.hdfs.ErasureCodingPolicy
+	43, // 2: paddlecloud.hdfs.FileStatus.encryption:type_name -> paddlecloud.hdfs.EncryptionInfo
+	44, // 3: paddlecloud.hdfs.FileStatus.erasure_coding:type_name -> paddlecloud.hdfs.ErasureCodingPolicy
 	3,  // 4: paddlecloud.hdfs.GetFileInfoResponse.status:type_name -> paddlecloud.hdfs.FileStatus
 	3,  // 5: paddlecloud.hdfs.DirectoryListing.entries:type_name -> paddlecloud.hdfs.FileStatus
 	7,  // 6: paddlecloud.hdfs.GetListingResponse.listing:type_name -> paddlecloud.hdfs.DirectoryListing
@@ -2416,14 +2687,16 @@ var file_hdfsproto_namespace_proto_depIdxs = []int32{
 	22, // 13: paddlecloud.hdfs.XAttrsResponse.attributes:type_name -> paddlecloud.hdfs.XAttr
 	28, // 14: paddlecloud.hdfs.GetContentSummaryResponse.summary:type_name -> paddlecloud.hdfs.ContentSummary
 	30, // 15: paddlecloud.hdfs.GetQuotaUsageResponse.usage:type_name -> paddlecloud.hdfs.QuotaUsage
-	40, // 16: paddlecloud.hdfs.ServerDefaults.checksum_type:type_name -> paddlecloud.hdfs.ChecksumType
+	45, // 16: paddlecloud.hdfs.ServerDefaults.checksum_type:type_name -> paddlecloud.hdfs.ChecksumType
 	33, // 17: paddlecloud.hdfs.GetServerDefaultsResponse.defaults:type_name -> paddlecloud.hdfs.ServerDefaults
 	36, // 18: paddlecloud.hdfs.VersionResponse.info:type_name -> paddlecloud.hdfs.NamespaceInfo
-	19, // [19:19] is the sub-list for method output_type
-	19, // [19:19] is the sub-list for method input_type
-	19, // [19:19] is the sub-list for extension type_name
-	19, // [19:19] is the sub-list for extension extendee
-	0,  // [0:19] is the sub-list for field type_name
+	40, // 19: paddlecloud.hdfs.GetEZForPathResponse.zone:type_name -> paddlecloud.hdfs.EncryptionZone
+	40, // 20: paddlecloud.hdfs.ListEncryptionZonesResponse.zones:type_name -> paddlecloud.hdfs.EncryptionZone
+	21, // [21:21] is the sub-list for method output_type
+	21, // [21:21] is the sub-list for method input_type
+	21, // [21:21] is the sub-list for extension type_name
+	21, // [21:21] is the sub-list for extension extendee
+	0,  // [0:21] is the sub-list for field type_name
 }
 
 func init() { file_hdfsproto_namespace_proto_init() }
@@ -2439,7 +2712,7 @@ func file_hdfsproto_namespace_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_hdfsproto_namespace_proto_rawDesc), len(file_hdfsproto_namespace_proto_rawDesc)),
 			NumEnums:      2,
-			NumMessages:   36,
+			NumMessages:   41,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

@@ -25,17 +25,18 @@ const (
 )
 
 type CreateRequest struct {
-	state         protoimpl.MessageState    `protogen:"open.v1"`
-	Path          *string                   `protobuf:"bytes,1,req,name=path" json:"path,omitempty"`
-	Masked        *CreateRequest_Permission `protobuf:"bytes,2,req,name=masked" json:"masked,omitempty"`
-	Holder        *string                   `protobuf:"bytes,3,req,name=holder" json:"holder,omitempty"` // of the lease
-	Flags         *uint32                   `protobuf:"varint,4,req,name=flags" json:"flags,omitempty"`
-	CreateParent  *bool                     `protobuf:"varint,5,req,name=create_parent,json=createParent" json:"create_parent,omitempty"`
-	Replication   *uint32                   `protobuf:"varint,6,req,name=replication" json:"replication,omitempty"`
-	BlockSize     *uint64                   `protobuf:"varint,7,req,name=block_size,json=blockSize" json:"block_size,omitempty"`
-	ErasureCoding *string                   `protobuf:"bytes,10,opt,name=erasure_coding,json=erasureCoding" json:"erasure_coding,omitempty"` // the name of a policy
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	state          protoimpl.MessageState    `protogen:"open.v1"`
+	Path           *string                   `protobuf:"bytes,1,req,name=path" json:"path,omitempty"`
+	Masked         *CreateRequest_Permission `protobuf:"bytes,2,req,name=masked" json:"masked,omitempty"`
+	Holder         *string                   `protobuf:"bytes,3,req,name=holder" json:"holder,omitempty"` // of the lease
+	Flags          *uint32                   `protobuf:"varint,4,req,name=flags" json:"flags,omitempty"`
+	CreateParent   *bool                     `protobuf:"varint,5,req,name=create_parent,json=createParent" json:"create_parent,omitempty"`
+	Replication    *uint32                   `protobuf:"varint,6,req,name=replication" json:"replication,omitempty"`
+	BlockSize      *uint64                   `protobuf:"varint,7,req,name=block_size,json=blockSize" json:"block_size,omitempty"`
+	CryptoVersions []int32                   `protobuf:"varint,8,rep,name=crypto_versions,json=cryptoVersions" json:"crypto_versions,omitempty"`
+	ErasureCoding  *string                   `protobuf:"bytes,10,opt,name=erasure_coding,json=erasureCoding" json:"erasure_coding,omitempty"` // the name of a policy
+	unknownFields  protoimpl.UnknownFields
+	sizeCache      protoimpl.SizeCache
 }
 
 func (x *CreateRequest) Reset() {
@@ -117,6 +118,13 @@ func (x *CreateRequest) GetBlockSize() uint64 {
 	return 0
 }
 
+func (x *CreateRequest) GetCryptoVersions() []int32 {
+	if x != nil {
+		return x.CryptoVersions
+	}
+	return nil
+}
+
 func (x *CreateRequest) GetErasureCoding() string {
 	if x != nil && x.ErasureCoding != nil {
 		return *x.ErasureCoding
@@ -131,6 +139,7 @@ type OpenedFile struct {
 	Replication   *uint32                `protobuf:"varint,10,opt,name=replication" json:"replication,omitempty"`
 	BlockSize     *uint64                `protobuf:"varint,11,opt,name=block_size,json=blockSize" json:"block_size,omitempty"`
 	Inode         *uint64                `protobuf:"varint,13,opt,name=inode" json:"inode,omitempty"`
+	Encryption    *EncryptionInfo        `protobuf:"bytes,15,opt,name=encryption" json:"encryption,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -191,6 +200,13 @@ func (x *OpenedFile) GetInode() uint64 {
 		return *x.Inode
 	}
 	return 0
+}
+
+func (x *OpenedFile) GetEncryption() *EncryptionInfo {
+	if x != nil {
+		return x.Encryption
+	}
+	return nil
 }
 
 type CreateResponse struct {
@@ -1165,7 +1181,7 @@ var File_hdfsproto_write_proto protoreflect.FileDescriptor
 
 const file_hdfsproto_write_proto_rawDesc = "" +
 	"\n" +
-	"\x15hdfsproto/write.proto\x12\x10paddlecloud.hdfs\x1a\x18hdfsproto/namenode.proto\"\xc4\x02\n" +
+	"\x15hdfsproto/write.proto\x12\x10paddlecloud.hdfs\x1a\x18hdfsproto/namenode.proto\"\xed\x02\n" +
 	"\rCreateRequest\x12\x12\n" +
 	"\x04path\x18\x01 \x02(\tR\x04path\x12B\n" +
 	"\x06masked\x18\x02 \x02(\v2*.paddlecloud.hdfs.CreateRequest.PermissionR\x06masked\x12\x16\n" +
@@ -1174,12 +1190,13 @@ const file_hdfsproto_write_proto_rawDesc = "" +
 	"\rcreate_parent\x18\x05 \x02(\bR\fcreateParent\x12 \n" +
 	"\vreplication\x18\x06 \x02(\rR\vreplication\x12\x1d\n" +
 	"\n" +
-	"block_size\x18\a \x02(\x04R\tblockSize\x12%\n" +
+	"block_size\x18\a \x02(\x04R\tblockSize\x12'\n" +
+	"\x0fcrypto_versions\x18\b \x03(\x05R\x0ecryptoVersions\x12%\n" +
 	"\x0eerasure_coding\x18\n" +
 	" \x01(\tR\rerasureCoding\x1a \n" +
 	"\n" +
 	"Permission\x12\x12\n" +
-	"\x04bits\x18\x01 \x02(\rR\x04bits\"{\n" +
+	"\x04bits\x18\x01 \x02(\rR\x04bits\"\xbd\x01\n" +
 	"\n" +
 	"OpenedFile\x12\x16\n" +
 	"\x06length\x18\x03 \x01(\x04R\x06length\x12 \n" +
@@ -1187,7 +1204,10 @@ const file_hdfsproto_write_proto_rawDesc = "" +
 	" \x01(\rR\vreplication\x12\x1d\n" +
 	"\n" +
 	"block_size\x18\v \x01(\x04R\tblockSize\x12\x14\n" +
-	"\x05inode\x18\r \x01(\x04R\x05inode\"B\n" +
+	"\x05inode\x18\r \x01(\x04R\x05inode\x12@\n" +
+	"\n" +
+	"encryption\x18\x0f \x01(\v2 .paddlecloud.hdfs.EncryptionInfoR\n" +
+	"encryption\"B\n" +
 	"\x0eCreateResponse\x120\n" +
 	"\x04file\x18\x01 \x01(\v2\x1c.paddlecloud.hdfs.OpenedFileR\x04file\"Q\n" +
 	"\rAppendRequest\x12\x12\n" +
@@ -1280,35 +1300,37 @@ var file_hdfsproto_write_proto_goTypes = []any{
 	(*RenewLeaseRequest)(nil),              // 17: paddlecloud.hdfs.RenewLeaseRequest
 	(*RenewLeaseResponse)(nil),             // 18: paddlecloud.hdfs.RenewLeaseResponse
 	(*CreateRequest_Permission)(nil),       // 19: paddlecloud.hdfs.CreateRequest.Permission
-	(*LocatedBlock)(nil),                   // 20: paddlecloud.hdfs.LocatedBlock
-	(*ExtendedBlock)(nil),                  // 21: paddlecloud.hdfs.ExtendedBlock
-	(*DatanodeInfo)(nil),                   // 22: paddlecloud.hdfs.DatanodeInfo
-	(*DatanodeID)(nil),                     // 23: paddlecloud.hdfs.DatanodeID
+	(*EncryptionInfo)(nil),                 // 20: paddlecloud.hdfs.EncryptionInfo
+	(*LocatedBlock)(nil),                   // 21: paddlecloud.hdfs.LocatedBlock
+	(*ExtendedBlock)(nil),                  // 22: paddlecloud.hdfs.ExtendedBlock
+	(*DatanodeInfo)(nil),                   // 23: paddlecloud.hdfs.DatanodeInfo
+	(*DatanodeID)(nil),                     // 24: paddlecloud.hdfs.DatanodeID
 }
 var file_hdfsproto_write_proto_depIdxs = []int32{
 	19, // 0: paddlecloud.hdfs.CreateRequest.masked:type_name -> paddlecloud.hdfs.CreateRequest.Permission
-	1,  // 1: paddlecloud.hdfs.CreateResponse.file:type_name -> paddlecloud.hdfs.OpenedFile
-	20, // 2: paddlecloud.hdfs.AppendResponse.block:type_name -> paddlecloud.hdfs.LocatedBlock
-	1,  // 3: paddlecloud.hdfs.AppendResponse.file:type_name -> paddlecloud.hdfs.OpenedFile
-	21, // 4: paddlecloud.hdfs.AddBlockRequest.previous:type_name -> paddlecloud.hdfs.ExtendedBlock
-	22, // 5: paddlecloud.hdfs.AddBlockRequest.excluded:type_name -> paddlecloud.hdfs.DatanodeInfo
-	20, // 6: paddlecloud.hdfs.AddBlockResponse.block:type_name -> paddlecloud.hdfs.LocatedBlock
-	21, // 7: paddlecloud.hdfs.AbandonBlockRequest.block:type_name -> paddlecloud.hdfs.ExtendedBlock
-	21, // 8: paddlecloud.hdfs.GetAdditionalDatanodeRequest.block:type_name -> paddlecloud.hdfs.ExtendedBlock
-	22, // 9: paddlecloud.hdfs.GetAdditionalDatanodeRequest.existing:type_name -> paddlecloud.hdfs.DatanodeInfo
-	22, // 10: paddlecloud.hdfs.GetAdditionalDatanodeRequest.excluded:type_name -> paddlecloud.hdfs.DatanodeInfo
-	20, // 11: paddlecloud.hdfs.GetAdditionalDatanodeResponse.block:type_name -> paddlecloud.hdfs.LocatedBlock
-	21, // 12: paddlecloud.hdfs.CompleteRequest.last:type_name -> paddlecloud.hdfs.ExtendedBlock
-	21, // 13: paddlecloud.hdfs.UpdateBlockForPipelineRequest.block:type_name -> paddlecloud.hdfs.ExtendedBlock
-	20, // 14: paddlecloud.hdfs.UpdateBlockForPipelineResponse.block:type_name -> paddlecloud.hdfs.LocatedBlock
-	21, // 15: paddlecloud.hdfs.UpdatePipelineRequest.old:type_name -> paddlecloud.hdfs.ExtendedBlock
-	21, // 16: paddlecloud.hdfs.UpdatePipelineRequest.new:type_name -> paddlecloud.hdfs.ExtendedBlock
-	23, // 17: paddlecloud.hdfs.UpdatePipelineRequest.nodes:type_name -> paddlecloud.hdfs.DatanodeID
-	18, // [18:18] is the sub-list for method output_type
-	18, // [18:18] is the sub-list for method input_type
-	18, // [18:18] is the sub-list for extension type_name
-	18, // [18:18] is the sub-list for extension extendee
-	0,  // [0:18] is the sub-list for field type_name
+	20, // 1: paddlecloud.hdfs.OpenedFile.encryption:type_name -> paddlecloud.hdfs.EncryptionInfo
+	1,  // 2: paddlecloud.hdfs.CreateResponse.file:type_name -> paddlecloud.hdfs.OpenedFile
+	21, // 3: paddlecloud.hdfs.AppendResponse.block:type_name -> paddlecloud.hdfs.LocatedBlock
+	1,  // 4: paddlecloud.hdfs.AppendResponse.file:type_name -> paddlecloud.hdfs.OpenedFile
+	22, // 5: paddlecloud.hdfs.AddBlockRequest.previous:type_name -> paddlecloud.hdfs.ExtendedBlock
+	23, // 6: paddlecloud.hdfs.AddBlockRequest.excluded:type_name -> paddlecloud.hdfs.DatanodeInfo
+	21, // 7: paddlecloud.hdfs.AddBlockResponse.block:type_name -> paddlecloud.hdfs.LocatedBlock
+	22, // 8: paddlecloud.hdfs.AbandonBlockRequest.block:type_name -> paddlecloud.hdfs.ExtendedBlock
+	22, // 9: paddlecloud.hdfs.GetAdditionalDatanodeRequest.block:type_name -> paddlecloud.hdfs.ExtendedBlock
+	23, // 10: paddlecloud.hdfs.GetAdditionalDatanodeRequest.existing:type_name -> paddlecloud.hdfs.DatanodeInfo
+	23, // 11: paddlecloud.hdfs.GetAdditionalDatanodeRequest.excluded:type_name -> paddlecloud.hdfs.DatanodeInfo
+	21, // 12: paddlecloud.hdfs.GetAdditionalDatanodeResponse.block:type_name -> paddlecloud.hdfs.LocatedBlock
+	22, // 13: paddlecloud.hdfs.CompleteRequest.last:type_name -> paddlecloud.hdfs.ExtendedBlock
+	22, // 14: paddlecloud.hdfs.UpdateBlockForPipelineRequest.block:type_name -> paddlecloud.hdfs.ExtendedBlock
+	21, // 15: paddlecloud.hdfs.UpdateBlockForPipelineResponse.block:type_name -> paddlecloud.hdfs.LocatedBlock
+	22, // 16: paddlecloud.hdfs.UpdatePipelineRequest.old:type_name -> paddlecloud.hdfs.ExtendedBlock
+	22, // 17: paddlecloud.hdfs.UpdatePipelineRequest.new:type_name -> paddlecloud.hdfs.ExtendedBlock
+	24, // 18: paddlecloud.hdfs.UpdatePipelineRequest.nodes:type_name -> paddlecloud.hdfs.DatanodeID
+	19, // [19:19] is the sub-list for method output_type
+	19, // [19:19] is the sub-list for method input_type
+	19, // [19:19] is the sub-list for extension type_name
+	19, // [19:19] is the sub-list for extension extendee
+	0,  // [0:19] is the sub-list for field type_name
 }
 
 func init() { file_hdfsproto_write_proto_init() }
