@@ -107,12 +107,12 @@ func TestDamagedReplica(t *testing.T) {
 	}
 }
 
-// put stores data with Hadoop's own client and a property of it.
+// put stores data with Hadoop's own client and a property of it, in small blocks.
 func put(t *testing.T, c *testbed.HDFSCluster, data []byte, to, property string) {
 	t.Helper()
 	from := path.Join(t.TempDir(), "data")
 	must(t, writeLocal(from, data))
-	c.Do(t, "fs", "-D", property, "-put", from, to)
+	c.Do(t, "fs", "-D", fmt.Sprintf("dfs.blocksize=%d", small), "-D", property, "-put", from, to)
 }
 
 // TestNoGoodReplica damages all of them.
