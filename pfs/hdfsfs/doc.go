@@ -102,7 +102,7 @@
 // # Files
 //
 //	fs, cluster, owner, users, rights   the trees of a cluster's users, their shared state, missing rights
-//	options, url, conf, kerberos     configuration, Kerberos tickets
+//	options, url, conf, kerberos     configuration, Kerberos tickets, delegation tokens
 //	client, namenode                 the client of a user, a call of a NameNode
 //	errors                           errors of the cluster and the network, as Kinds
 //	open, reader, blocks             a File, the readers that are kept between reads, and the blocks that are known

@@ -9,7 +9,7 @@
 // one timed out takes no new calls.
 //
 // At most one attempt to connect to a NameNode runs at a time, and all callers wait for it. A handshake
-// asks the NameNode how to authenticate. With Kerberos, both sides prove themselves, and of
+// asks the NameNode how to authenticate. With Kerberos or a delegation token, both sides prove themselves, and of
 // the protections that the NameNode allows the strongest is used (hadoop.rpc.protection).
 //
 // # Repeated calls
