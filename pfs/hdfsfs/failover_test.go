@@ -155,6 +155,8 @@ func TestOneBlock(t *testing.T) {
 	st, err := direct.statusAt(ctx, f.at("/appended"))
 	must(t, err)
 	added, completed, updated := begun("/added"), written("/completed"), begun("/updated")
+	first := pfstest.Pattern(1, small)
+	must(t, added.write(first)) // a whole block, which the next one is added to
 	block, err := updated.addBlock(ctx, nil)
 	must(t, err)
 	fresh, err := updated.Renew(ctx, block.GetBlock())
@@ -207,7 +209,7 @@ func TestOneBlock(t *testing.T) {
 		_, created := direct.statusAt(ctx, f.at("/created"))
 		at, err := direct.located(ctx, f.at("/added"), 0, 1)
 		must(t, err)
-		if created == nil && at.GetLastBlock() != nil {
+		if created == nil && at.GetLastBlock().GetBlock().GetBlockId() != added.last.GetBlockId() {
 			break
 		}
 		must(t, wait(ctx, 10*time.Millisecond))
@@ -215,11 +217,11 @@ func TestOneBlock(t *testing.T) {
 	c.Failover(t, "nn2")
 	move()
 	group.Wait()
-	for name, want := range map[pfs.Path]string{"/created": "content", "/added": "content", "/completed": "content", "/appended": "beforecontent"} {
+	for name, want := range map[pfs.Path]string{"/created": "content", "/added": string(first) + "content", "/completed": "content", "/appended": "beforecontent"} {
 		pfstest.WantFile(t, direct, name, []byte(want))
-		found, err := direct.located(ctx, f.at(name), 0, 100)
-		if err != nil || len(found.GetBlocks()) != 1 {
-			t.Errorf("%s has %d blocks, %v", name, len(found.GetBlocks()), err)
+		found, err := direct.located(ctx, f.at(name), 0, 2*small)
+		if want := 1 + len(want)/small; err != nil || len(found.GetBlocks()) != want {
+			t.Errorf("%s has %d blocks, want %d, %v", name, len(found.GetBlocks()), want, err)
 		}
 	}
 }

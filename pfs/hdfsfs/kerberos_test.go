@@ -180,10 +180,10 @@ func TestTicketEnds(t *testing.T) {
 	pfstest.WantFile(t, f, "/f", []byte("content"))
 }
 
-// TestTicketRenewed sends a file for longer than a ticket lasts. All connections to the NameNode are new, and need a valid one.
+// TestTicketRenewed sends a file for longer than a ticket lasts. All connections to the NameNode are new, need a valid one, and are encrypted.
 func TestTicketRenewed(t *testing.T) {
 	c := testbed.HDFSSecure(t)
-	o := secureOptions(t, c, c.Scratch(t))
+	o := protectedBy("privacy")(t, c, c.Scratch(t))
 	o.Kerberos.Config = shortTickets(t, c)
 	o.Timeout = time.Minute
 	f := open(t, o)
