@@ -2,7 +2,6 @@ package datanode
 
 import (
 	"context"
-	"errors"
 	"time"
 
 	"github.com/paddlecloud/pfs/pfs/hdfsfs/internal/hdfsproto"
@@ -34,20 +33,14 @@ func (c *Client) Checksum(ctx context.Context, f File, block *hdfsproto.LocatedB
 	return nil, all
 }
 
-// askChecksum asks one DataNode. An idle connection may have been closed by the DataNode; the next one is a new one in the end.
+// askChecksum asks one DataNode, which closes the connection after that.
 func (c *Client) askChecksum(ctx context.Context, r Replica, request []byte) (*hdfsproto.BlockChecksum, error) {
-	for {
-		cn, used, err := c.connect(ctx, r)
-		if err != nil {
-			return nil, err
-		}
-		sum, err := cn.checksum(ctx, request, c.opts.Timeout)
-		cn.Close() // the DataNode does so, too
-		var refused *RefusedError
-		if err == nil || !used || errors.As(err, &refused) || ctx.Err() != nil {
-			return sum, err
-		}
+	cn, err := c.connectNew(ctx, r)
+	if err != nil {
+		return nil, err
 	}
+	defer cn.Close()
+	return cn.checksum(ctx, request, c.opts.Timeout)
 }
 
 // checksumRequest returns the request for a block, or for the block group of an erasure-coded file.
