@@ -63,10 +63,13 @@ usage() { sed -n '/^#  /s/^#   //p' "$0" >&2; exit 2; }
 # tool HEAP CLASS ARGS...: run a program of Hadoop that ends.
 tool() { local heap=$1; shift; HADOOP_USER_NAME=${HADOOP_USER_NAME:-$(id -un)} "${JAVA[@]}" -XX:TieredStopAtLevel=1 "-Xmx$heap" -cp "$D/conf:$LIB/*" "$@"; }
 
-# daemon NAME COMMAND...: start it in the background, detached from the caller.
+# daemon NAME COMMAND...: start it in the background, detached from the caller: it keeps none of its files and locks open.
 daemon() {
-  local n=$1; shift
-  setsid nohup "$@" >>"$D/log/$n.log" 2>&1 </dev/null 9>&- &
+  local n=$1 fd; shift
+  (
+    for fd in /proc/self/fd/*; do [ "${fd##*/}" -le 2 ] || eval "exec ${fd##*/}>&-"; done
+    exec setsid nohup "$@" >>"$D/log/$n.log" 2>&1 </dev/null
+  ) &
   echo $! >"$D/run/$n.pid"
 }
 
