@@ -338,17 +338,12 @@ func (k *campaign) add(ctx context.Context, worker int) {
 
 // check compares a file with what it may have at the end.
 func (k *campaign) check(direct *FS, name pfs.Path, want versions) {
-	for end := time.Now().Add(time.Minute); ; _ = wait(k.t.Context(), 200*time.Millisecond) {
-		got, err := readAll(k.t.Context(), direct, name, small)
-		switch {
-		case is(err, pfs.Unavailable) && time.Now().Before(end): // DataNodes report their blocks
-			continue
-		case is(err, pfs.NotExist) && want.now == nil:
-		case strings.HasPrefix(string(name), "/appended-") && want.now == nil && err == nil && bytes.HasPrefix(got, want.next):
-		case err != nil || !bytes.Equal(got, want.now) && !bytes.Equal(got, want.next):
-			k.t.Errorf("%s: %d bytes of %d, %v", name, len(got), len(want.now), err)
-		}
-		return
+	got, err := readSoon(k.t.Context(), direct, name)
+	switch {
+	case is(err, pfs.NotExist) && want.now == nil:
+	case strings.HasPrefix(string(name), "/appended-") && want.now == nil && err == nil && bytes.HasPrefix(got, want.next):
+	case err != nil || !bytes.Equal(got, want.now) && !bytes.Equal(got, want.next):
+		k.t.Errorf("%s: %d bytes of %d, %v", name, len(got), len(want.now), err)
 	}
 }
 

@@ -52,6 +52,17 @@ func readAll(ctx context.Context, f *FS, name pfs.Path, n int) ([]byte, error) {
 	}
 }
 
+// readSoon reads a file once DataNodes that were started have reported their blocks.
+func readSoon(ctx context.Context, f *FS, name pfs.Path) ([]byte, error) {
+	for end := time.Now().Add(time.Minute); ; {
+		got, err := readAll(ctx, f, name, small)
+		if !is(err, pfs.Unavailable) || time.Now().After(end) {
+			return got, err
+		}
+		_ = wait(ctx, 200*time.Millisecond)
+	}
+}
+
 // TestDamagedReplica reads files with damaged data or checksums on one DataNode or two, for several kinds of checksums
 // and lengths of reads. The NameNode is told.
 func TestDamagedReplica(t *testing.T) {
@@ -314,7 +325,9 @@ func killWhileWritten(t *testing.T, c *testbed.HDFSCluster, o Options) (*FS, []b
 	}))
 	_, err = w.Commit(t.Context(), pfs.CommitOptions{Size: int64(len(data))})
 	must(t, err)
-	pfstest.WantFile(t, f, "/f", data)
+	if got, err := readSoon(t.Context(), f, "/f"); err != nil || !bytes.Equal(got, data) {
+		t.Fatalf("%d bytes of %d, %v", len(got), len(data), err)
+	}
 	if len(done) != 3 {
 		t.Errorf("%d DataNodes were killed, want 3", len(done))
 	}
