@@ -190,9 +190,6 @@ func (o *submitOptions) prepare(ctx context.Context, a *app.App, d *jobfile.Draf
 	for i, p := range spec.Inputs {
 		spec.Inputs[i] = s.ownName(p)
 	}
-	if err := d.Place(s.user, s.dc); err != nil {
-		return nil, nil, err
-	}
 	sub := &submit.Submission{FS: s.fs, Engine: s.engine, Kind: s.kind, Spec: spec, Note: a.Message, Copy: transfer.Options{Origin: origin()}}
 	switch {
 	case d.Package == "": // codeDir of OpenPAI, or none
@@ -200,17 +197,32 @@ func (o *submitOptions) prepare(ctx context.Context, a *app.App, d *jobfile.Draf
 		if slices.Contains(strings.Split(filepath.ToSlash(pkg.Local), "/"), "..") {
 			return nil, nil, cliargs.Usagef("the package %q contains \"..\": go to the directory above the package, or give an absolute path", pkg.Local)
 		}
-		if sub.Package, err = a.Local.End(pkg.Local); err != nil {
+		if sub.Package, err = a.Local.End(pkg.Local); err == nil && spec.PAI != nil && !slices.ContainsFunc(o.settings, func(s setting) bool { return s.key == "name" }) {
+			err = rename(ctx, a, d, sub.Package)
+		}
+		if err != nil {
 			return nil, nil, err
 		}
 	default:
 		spec.Package = s.ownName(pkg.Path)
+	}
+	if err := d.Place(s.user, s.dc); err != nil {
+		return nil, nil, err
 	}
 	if !o.quiet && !o.dryRun && a.Terminal(a.Main.Stderr) {
 		sub.Watch = func(j *transfer.Job) func() { return a.StartBar(func() cliio.Progress { return progress(j) }) }
 		sub.Copy.Totals = true
 	}
 	return s, sub, nil
+}
+
+// rename gives a job of OpenPAI another name each time if the settings in its package ask for it.
+func rename(ctx context.Context, a *app.App, d *jobfile.Draft, root transfer.End) error {
+	asked, err := submit.NewName(ctx, root)
+	if asked {
+		a.Message("the job is called %s, since .vscode/settings.json asks for a new name each time (pai.job.generateJobName); -jobname NAME chooses one", d.Rename())
+	}
+	return err
 }
 
 // isFile reports whether an operand names a local file.

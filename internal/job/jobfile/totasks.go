@@ -133,6 +133,14 @@ func (d *Draft) setTasks(key string) error {
 	return nil
 }
 
+// Rename gives a job of OpenPAI a name that no other has, as OpenPAI's client does, and returns it.
+func (d *Draft) Rename() string {
+	tag := pfs.NewID()[:8]
+	d.Spec.Name += "-" + tag
+	d.Spec.PAI.Name += "_" + tag
+	return d.Spec.Name
+}
+
 // paiReference matches the variables that may be in the paths of a job of OpenPAI.
 var paiReference = atFirstUse(`\$\{?(PAI_DEFAULT_FS_URI|PAI_USER_NAME|PAI_USERNAME|PAI_JOB_NAME)\b\}?`)
 

@@ -55,7 +55,7 @@ func scan(ctx context.Context, root transfer.End) (*content, error) {
 		return nil, err
 	}
 	// Rules that include come first, so that nothing else is taken.
-	s := &scanner{root: root, real: real, content: content{rules: append(settings, firstRules...), entries: map[string]entry{}, chosen: len(settings) > 0}}
+	s := &scanner{root: root, real: real, content: content{rules: append(settings.rules, firstRules...), entries: map[string]entry{}, chosen: len(settings.rules) > 0}}
 	if err := s.directory(ctx, real, ""); err != nil {
 		return nil, err
 	}

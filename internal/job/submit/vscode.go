@@ -14,25 +14,41 @@ import (
 // settingsFile has the settings of Visual Studio Code for the root of a package. Those that begin with settingsPrefix are of OpenPAI's client.
 const (
 	settingsFile   = ".vscode/settings.json"
-	settingsPrefix = "pai.job.upload."
+	settingsPrefix = "pai.job."
 )
 
-// readSettings returns the rules of OpenPAI's client for the package in the directory root: which files it uploads and, of these, which not. There
-// are none unless the settings enable uploads.
-func readSettings(ctx context.Context, root transfer.End) (rules []transfer.Rule, err error) {
+// settings are what OpenPAI's client does with a package.
+type settings struct {
+	rules   []transfer.Rule // which files it uploads and, of these, which not; none unless uploads are enabled
+	newName bool            // it gives the job another name each time
+}
+
+// NewName reports whether the settings in the package root ask for another name of the job each time.
+func NewName(ctx context.Context, root transfer.End) (bool, error) {
+	real, err := transfer.ResolveLink(ctx, root.FS, root.Path)
+	if err != nil {
+		return false, err
+	}
+	s, err := readSettings(ctx, transfer.End{FS: root.FS, Path: real})
+	return s.newName, err
+}
+
+// readSettings returns the settings for the package in the directory root.
+func readSettings(ctx context.Context, root transfer.End) (found settings, err error) {
 	const op = "submit.readSettings"
 	path := root.Path.Join(settingsFile)
 	data, err := readSmall(ctx, root.FS, path)
 	if errors.Is(err, pfs.NotExist) || errors.Is(err, pfs.NotDir) || errors.Is(err, pfs.IsDir) {
-		return nil, nil
+		return settings{}, nil
 	}
 	if err != nil || !bytes.Contains(data, []byte(settingsPrefix)) {
-		return nil, err
+		return settings{}, err
 	}
 	var s struct {
 		Enabled bool     `json:"pai.job.upload.enabled"`
 		Include []string `json:"pai.job.upload.include"`
 		Exclude []string `json:"pai.job.upload.exclude"`
+		NewName bool     `json:"pai.job.generateJobName.enabled"`
 	}
 	text := plainJSON(data)
 	if err := json.Unmarshal(text, &s); err != nil {
@@ -42,10 +58,11 @@ func readSettings(ctx context.Context, root transfer.End) (rules []transfer.Rule
 		} else if e := (*json.UnmarshalTypeError)(nil); errors.As(err, &e) {
 			line = 1 + bytes.Count(text[:e.Offset], []byte("\n"))
 		}
-		return nil, pfs.Errorf(op, path, pfs.Invalid, "line %d: the settings of OpenPAI (%s*) cannot be read: %v", line, settingsPrefix, err)
+		return settings{}, pfs.Errorf(op, path, pfs.Invalid, "line %d: the settings of OpenPAI (%s*) cannot be read: %v", line, settingsPrefix, err)
 	}
+	found.newName = s.NewName
 	if !s.Enabled {
-		return nil, nil
+		return found, nil
 	}
 	add := func(exclude bool, patterns []string) error {
 		for _, p := range patterns {
@@ -56,7 +73,7 @@ func readSettings(ctx context.Context, root transfer.End) (rules []transfer.Rule
 			if _, err := transfer.NewFilter([]transfer.Rule{rule}); err != nil {
 				return pfs.Errorf(op, path, pfs.Invalid, "%q is not a pattern: see to its brackets and braces", p)
 			}
-			rules = append(rules, rule)
+			found.rules = append(found.rules, rule)
 		}
 		return nil
 	}
@@ -64,7 +81,7 @@ func readSettings(ctx context.Context, root transfer.End) (rules []transfer.Rule
 	if err == nil {
 		err = add(true, s.Exclude)
 	}
-	return rules, err
+	return found, err
 }
 
 // plainJSON returns JSON without the comments and trailing commas that Visual Studio Code allows. Lines stay where they are.

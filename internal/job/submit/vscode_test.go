@@ -31,6 +31,7 @@ func TestSettings(t *testing.T) {
 		{"disabled", `{"pai.job.upload.enabled": null, "pai.job.upload.include": ["**/*.py"]}`, "", everything, ""},
 		{"of others", `{"editor.fontSize": 12, broken`, "", everything, ""},
 		{"nothing", `{"pai.job.upload.enabled": true, "pai.job.upload.include": ["**/*.go"]}`, "", "", "pai.job.upload.include in .vscode/settings.json names none"},
+		{"of the name only", `{"pai.job.generateJobName.enabled": true}`, "", everything, ""},
 		{"broken", "{\n\"pai.job.upload.enabled\": true\n\"x\": 1}", "", "", "line 3: "},
 		{"a wrong type", "{\n\"pai.job.upload.enabled\": true,\n\"pai.job.upload.include\": \"*.py\"}", "", "", "line 3: "},
 		{"a wrong pattern", `{"pai.job.upload.enabled": true, "pai.job.upload.include": ["[a"]}`, "", "", `"[a" is not a pattern`},
