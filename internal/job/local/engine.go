@@ -140,10 +140,13 @@ func (m machine) check(spec *job.Spec) error {
 			what = fmt.Sprintf("%s of memory, and this machine has %s", job.FormatMemory(r.Memory), job.FormatMemory(m.memory))
 		case r.GPU > m.gpus:
 			what = fmt.Sprintf("%d GPUs, and this machine has %d", r.GPU, m.gpus)
+			if r.GPU == 1 {
+				what = "a GPU, and this machine has none"
+			}
 		default:
 			continue
 		}
-		return pfs.Errorf("local.Submit", "", pfs.Invalid, "each %s needs %s", r.Name, what)
+		return pfs.Errorf("local.Submit", "", pfs.Invalid, "each %s needs %s: ask for less, or use a datacenter whose jobs run on a cluster", r.Name, what)
 	}
 	return nil
 }

@@ -66,6 +66,7 @@ func TestMachine(t *testing.T) {
 		"needs 2500m processors, and this machine has 2": {CPU: 2500},
 		"needs 5Gi of memory, and this machine has 4Gi":  {Memory: 5 << 30},
 		"needs 2 GPUs, and this machine has 1":           {GPU: 2},
+		"cluster":                                        {GPU: 9},
 	} {
 		err := m.check(&job.Spec{Roles: []job.Role{r}})
 		if want == "" && err != nil || want != "" && (pfs.KindOf(err) != pfs.Invalid || !strings.Contains(err.Error(), want)) {
