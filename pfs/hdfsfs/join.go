@@ -100,6 +100,9 @@ func (f *FS) Concat(ctx context.Context, target pfs.Path, sources []pfs.Path) er
 	if err := f.check(ctx, op, target); err != nil {
 		return err
 	}
+	if dir, err := f.status(ctx, target.Parent()); err == nil && dir.zoned {
+		return pfs.Errorf(op, target, pfs.Unsupported, "HDFS joins no files in an encryption zone: each has a key of its own")
+	}
 	var at []string
 	length := 0
 	for i, name := range slices.Concat([]pfs.Path{target}, sources) {
@@ -115,8 +118,6 @@ func (f *FS) Concat(ctx context.Context, target pfs.Path, sources []pfs.Path) er
 			return f.placeError(ctx, op, name, err)
 		case st.IsDir():
 			return pfs.E(op, name, pfs.IsDir, nil)
-		case st.zoned:
-			return pfs.Errorf(op, name, pfs.Unsupported, "HDFS joins no files in an encryption zone: each has a key of its own")
 		}
 		at = append(at, f.at(name))
 		if length += len(f.at(name)); length > maxConcat {

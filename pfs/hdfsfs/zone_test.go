@@ -174,6 +174,7 @@ func TestEncryptionZoneConformance(t *testing.T) {
 		Gaps: pfstest.NoSymlink | pfstest.NoHardLink | pfstest.NoMknod | pfstest.NoRandomWrite | pfstest.NoAllocate | pfstest.NoCopy | pfstest.NoColon |
 			pfstest.NoConcat,
 		Names: 100, Parallel: true,
-		Times: time.Millisecond,
+		Times:  time.Millisecond,
+		Owners: []pfs.Owner{{Name: "alice"}, {Name: "bob"}}, Service: pfs.Owner{Name: c.Superuser},
 	})
 }

@@ -87,7 +87,7 @@ func (c *Client) ask(ctx context.Context, server, user string, info *hdfsproto.E
 	fail := func(kind pfs.Kind, format string, args ...any) ([]byte, error) {
 		return nil, pfs.Errorf("kms.Key", "", kind, "the KMS %s: %w", server, fmt.Errorf(format, args...))
 	}
-	ctx, cancel := context.WithTimeout(ctx, c.Timeout)
+	within, cancel := context.WithTimeout(ctx, c.Timeout)
 	defer cancel()
 	encode := base64.URLEncoding.EncodeToString
 	body, err := json.Marshal(version{Name: info.GetKeyName(), IV: encode(info.GetIv()), Material: encode(info.GetKey())})
@@ -99,13 +99,13 @@ func (c *Client) ask(ctx context.Context, server, user string, info *hdfsproto.E
 		query.Set("user.name", user)
 	}
 	at := server + "/v1/keyversion/" + url.PathEscape(info.GetKeyVersion()) + "/_eek?" + query.Encode()
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, at, bytes.NewReader(body))
+	req, err := http.NewRequestWithContext(within, http.MethodPost, at, bytes.NewReader(body))
 	if err != nil {
 		return fail(pfs.Invalid, "%w", err)
 	}
 	req.Header.Set("Content-Type", "application/json")
 	if c.Kerberos != nil {
-		client, err := c.Kerberos(ctx)
+		client, err := c.Kerberos(within)
 		if err != nil {
 			return nil, err
 		}
@@ -114,6 +114,9 @@ func (c *Client) ask(ctx context.Context, server, user string, info *hdfsproto.E
 		}
 	}
 	resp, err := http.DefaultClient.Do(req)
+	if err != nil && ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
 	if err != nil {
 		var wrapped *url.Error
 		if errors.As(err, &wrapped) {

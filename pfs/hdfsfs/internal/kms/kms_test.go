@@ -2,9 +2,11 @@ package kms
 
 import (
 	"bytes"
+	"context"
 	"crypto/aes"
 	"crypto/cipher"
 	"encoding/json"
+	"errors"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -67,6 +69,11 @@ func TestKey(t *testing.T) {
 	port = port[strings.LastIndex(port, ":"):]
 	if _, err := c.Key(t.Context(), "kms://http@127.0.0.2;127.0.0.1"+port+"/kms", "alice", info()); err != nil {
 		t.Error(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := c.Key(ctx, "kms://http@127.0.0.1"+port+"/kms", "alice", info()); !errors.Is(err, context.Canceled) {
+		t.Errorf("canceled: %v", err)
 	}
 	for _, provider := range []string{"", "jceks://file@/k", "kms://http@host/kms", "kms://ftp@host:1/kms", "kms://host:1/kms"} {
 		if _, err := c.Key(t.Context(), provider, "alice", info()); pfs.KindOf(err) != pfs.Unsupported {
