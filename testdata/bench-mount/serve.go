@@ -27,6 +27,7 @@ import (
 	"github.com/paddlecloud/pfs/pfs/cephfs"
 	"github.com/paddlecloud/pfs/pfs/hdfsfs"
 	"github.com/paddlecloud/pfs/pfs/localfs"
+	"github.com/paddlecloud/pfs/pfs/stagefs"
 )
 
 // serve is the process of a mount, until its standard input ends.
@@ -56,6 +57,14 @@ func serve(args []string) error {
 		if strings.HasPrefix(*store, "ceph ") {
 			opts.WriteBehind = *cache
 		}
+	}
+	if strings.HasPrefix(*store, "hdfs ") && !opts.ReadOnly {
+		f, err := stagefs.New(fsys, stagefs.Options{Dir: *cache + "-staging", Logger: opts.Logger})
+		if err != nil {
+			return err
+		}
+		defer f.Close()
+		fsys = f
 	}
 	m, err := fuse.Mount(ctx, fsys, flags.Arg(0), opts)
 	if err != nil {
@@ -212,7 +221,7 @@ func (m *mounted) cpu() (float64, error) {
 	}
 	f := strings.Fields(string(text[strings.LastIndexByte(string(text), ')'):]))
 	var ticks int
-	for _, s := range f[12-1 : 14-1] { // utime and stime, where f[0] is field 2
+	for _, s := range f[14-2 : 16-2] { // utime and stime, fields 14 and 15, where f[0] is the end of field 2
 		n, err := strconv.Atoi(s)
 		if err != nil {
 			return 0, err
