@@ -33,6 +33,7 @@ func TestEncryptionZone(t *testing.T) {
 
 // TestEncryptionZoneKerberos does the same where the KMS asks for Kerberos.
 func TestEncryptionZoneKerberos(t *testing.T) {
+	testbed.Long(t)
 	c := testbed.HDFSSecure(t)
 	o := secureOptions(t, c, c.Scratch(t))
 	c.Do(t, "kinit", "nn")
