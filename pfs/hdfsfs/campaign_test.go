@@ -269,7 +269,7 @@ func (k *campaign) batch(ctx context.Context, worker int) {
 	}
 }
 
-// add appends to files. What was synced stays, and nothing is there that was not written.
+// add appends to files and compares them: they keep all bytes that were synced, and have no others than those that were written.
 func (k *campaign) add(ctx context.Context, worker int) {
 	for n := 0; ctx.Err() == nil; n++ {
 		name := pfs.Path(fmt.Sprintf("/appended-%d-%d", worker, n))

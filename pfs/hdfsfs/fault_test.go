@@ -64,7 +64,7 @@ func readSoon(ctx context.Context, f *FS, name pfs.Path) ([]byte, error) {
 }
 
 // TestDamagedReplica reads files with damaged data or checksums on one DataNode or two, for several kinds of checksums
-// and lengths of reads. The NameNode is told.
+// and lengths of reads. The store reports the damage to the NameNode.
 func TestDamagedReplica(t *testing.T) {
 	c := testbed.HDFSAlone(t)
 	o := options(c, c.Scratch(t))

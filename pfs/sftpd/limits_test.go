@@ -31,8 +31,8 @@ func TestStalledClient(t *testing.T) {
 	}
 }
 
-// TestTurns reads from two connections of a user: what the first has read is carried out before the second goes on, unless it
-// takes too long.
+// TestTurns reads from two connections of a user. The second waits until the first has carried out what it read, or has
+// taken too long.
 func TestTurns(t *testing.T) {
 	const step = time.Millisecond
 	for _, busy := range []time.Duration{step / 2, time.Hour} {
