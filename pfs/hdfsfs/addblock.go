@@ -78,15 +78,13 @@ func (a *attempt) nextBlock() error {
 }
 
 // create begins to write a block that the NameNode has named.
-func (a *attempt) create(located *hdfsproto.LocatedBlock) error {
-	if a.coding.policy != nil {
-		b, err := a.fs.nodes.CreateStriped(a, a.coding.policy, located, a.options(), a.sums)
-		if err == nil {
-			a.now = b
-		}
-		return err
+func (a *attempt) create(located *hdfsproto.LocatedBlock) (err error) {
+	var b block
+	if a.coding.policy == nil {
+		b, err = a.fs.nodes.Create(a, located, a.options(), a.sums)
+	} else {
+		b, err = a.fs.nodes.CreateStriped(a, a.coding.policy, located, a.options(), a.sums)
 	}
-	b, err := a.fs.nodes.Create(a, located, a.options(), a.sums)
 	if err == nil {
 		a.now = b
 	}
