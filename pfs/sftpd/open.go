@@ -13,7 +13,7 @@ import (
 	"github.com/paddlecloud/pfs/pfs/linkfs"
 )
 
-// file is an open file: one of f, h, up and again is set, or none as long as it is undecided.
+// file is an open file: one of f, h, up, again and synced is set, or none as long as it is undecided.
 type file struct {
 	u     *user
 	name  pfs.Path
@@ -21,6 +21,8 @@ type file struct {
 	h     pfs.Handle // changed in place
 	up    *upload    // published by close
 	again *again     // left to the close of the first open
+
+	synced uint64 // ID of a published file that the next request opens in place; most clients close it instead
 
 	undecided func(ctx context.Context, off int64) error // sets h or up for a first write at off
 	old       int64                                      // of an upload in place of a file that was not cut: its size; else 0
@@ -256,7 +258,7 @@ func (o *file) toInPlace(ctx context.Context) error {
 		return up.failed
 	}
 	if o.old == 0 {
-		if err := up.publish(ctx); err != nil {
+		if _, err := up.publish(ctx); err != nil {
 			return err
 		}
 		o.up = nil
@@ -397,8 +399,10 @@ func (x *session) sync(ctx context.Context, p *parser) error {
 		return err
 	}
 	if o.up != nil {
-		changed := o.old > 0 // in place
-		if err := o.publishEarly(ctx); err != nil || !changed {
+		if o.old == 0 {
+			return o.publishSynced(ctx)
+		}
+		if err := o.publishEarly(ctx); err != nil {
 			return err
 		}
 	}
@@ -432,7 +436,7 @@ func (o *file) publish(ctx context.Context) error {
 			return err
 		}
 	}
-	if err := o.up.publish(ctx); err != nil {
+	if _, err := o.up.publish(ctx); err != nil {
 		return err
 	}
 	o.up = nil

@@ -50,7 +50,7 @@ func (x *session) file(ctx context.Context, p *parser) (*file, error) {
 	case !ok:
 		return nil, pfs.Errorf("sftpd.file", "", pfs.Closed, "no such open file")
 	case o.again == nil:
-		return o, nil
+		return o, o.openSynced(ctx)
 	case o.again.of.up != nil:
 		return o.again.of, nil
 	}
@@ -61,15 +61,63 @@ func (x *session) file(ctx context.Context, p *parser) (*file, error) {
 	return o, err
 }
 
-// publishBelow publishes the uploads of this session of name and of what is below it.
+// publishBelow publishes the uploads of this session of name and of what is below it, and opens what sync has published.
 func (x *session) publishBelow(ctx context.Context, name pfs.Path) error {
 	for _, h := range x.handles {
-		if o, ok := h.(*file); ok && o.up != nil && o.name.Within(name) {
+		o, ok := h.(*file)
+		if !ok || !o.name.Within(name) {
+			continue
+		}
+		if o.up != nil {
 			if err := o.publishEarly(ctx); err != nil {
 				return err
 			}
 		}
+		if err := o.openSynced(ctx); err != nil {
+			return err
+		}
 	}
+	return nil
+}
+
+// publishSynced publishes an upload that the client has synced. The file is opened in place by the next request for it,
+// where the store has an ID by which it is found again.
+func (o *file) publishSynced(ctx context.Context) (err error) {
+	if !o.up.can.Has(pfs.CanOpenHandle | pfs.CanWriteRandom) {
+		return o.publishEarly(ctx)
+	}
+	if o.synced, err = o.up.publish(ctx); err != nil {
+		return err
+	}
+	o.up = nil
+	if o.synced == 0 {
+		return o.openInPlace(ctx, flagRead|flagWrite, 0)
+	}
+	return nil
+}
+
+// openSynced opens a file that publishSynced has published.
+func (o *file) openSynced(ctx context.Context) error {
+	if o.synced == 0 {
+		return nil
+	}
+	if err := o.openInPlace(ctx, flagRead|flagWrite, 0); err != nil {
+		return err
+	}
+	var info pfs.Info
+	err := o.u.Do(ctx, "stat", func(ctx context.Context) (err error) {
+		info, err = o.h.Stat(ctx)
+		return err
+	})
+	if err == nil && info.ID != o.synced {
+		err = pfs.Errorf("sftpd.open", o.name, pfs.Conflict, "another file has replaced this one since it was synced: open the new one")
+	}
+	if err != nil {
+		_ = o.u.Do(ctx, "close", o.h.Close)
+		o.h = nil
+		return err
+	}
+	o.synced = 0
 	return nil
 }
 

@@ -2,6 +2,7 @@ package sftpd_test
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"testing"
 
@@ -191,6 +192,49 @@ func TestSync(t *testing.T) {
 			}
 			if code := c.code(t, 4, h); code == 0 {
 				t.Error("CLOSE of a file that cannot be published: no error")
+			}
+		})
+	}
+}
+
+// TestReplacedAfterSync changes what has the name of a synced file before the client goes on with the open file: it never writes
+// to another file.
+func TestReplacedAfterSync(t *testing.T) {
+	for name, row := range map[string]struct {
+		change func(ctx context.Context, fsys pfs.FileSystem, f pfs.Path) error
+		code   uint32
+		at     string
+		want   string
+	}{
+		"same": {func(context.Context, pfs.FileSystem, pfs.Path) error { return nil }, 0, "f", "NEW"},
+		"replaced": {func(ctx context.Context, fsys pfs.FileSystem, f pfs.Path) error {
+			return fsys.Rename(ctx, f.Parent().Join("g"), f)
+		}, 4, "f", "other"},
+		"removed": {func(ctx context.Context, fsys pfs.FileSystem, f pfs.Path) error { return fsys.Remove(ctx, f) }, 2, "g", "other"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			fsys := memfs.New(memfs.Options{})
+			s := gatewaytest.New(t, fsys)
+			addr, _ := serve(t, s)
+			c := dial(t, addr, gatewaytest.Alice)
+			home := pfs.Path("/home/" + gatewaytest.Alice)
+			pfstest.WriteFile(t, fsys, home+"/g", []byte("other"))
+			h := c.open(t, "f", 0x1a)
+			c.write(t, h, []byte("old"), 0)
+			if code := c.code(t, 200, str("fsync@openssh.com"), h); code != 0 {
+				t.Fatalf("fsync: code %d", code)
+			}
+			if err := row.change(t.Context(), fsys, home+"/f"); err != nil {
+				t.Fatal(err)
+			}
+			if code := c.code(t, 6, h, number(0), str("NEW")); code != row.code {
+				t.Errorf("write: code %d", code)
+			}
+			if code := c.code(t, 4, h); code != 0 {
+				t.Errorf("CLOSE: code %d", code)
+			}
+			if got := string(pfstest.ReadFile(t, fsys, home.Join(row.at))); got != row.want {
+				t.Errorf("%q, want %q", got, row.want)
 			}
 		})
 	}

@@ -305,13 +305,13 @@ func (up *upload) noteNow(ctx context.Context, size int64) (err error) {
 	return up.journal.add(ctx, up.hash, size)
 }
 
-// publish gives the file its name.
-func (up *upload) publish(ctx context.Context) error {
+// publish gives the file its name, and returns its ID.
+func (up *upload) publish(ctx context.Context) (id uint64, err error) {
 	if err := up.fill(ctx); err != nil {
 		if err == errRandom {
 			err = pfs.Errorf("sftpd.publish", up.name, pfs.Unsupported, "writes that overlap")
 		}
-		return err
+		return 0, err
 	}
 	up.mu.Lock()
 	opts := pfs.CommitOptions{Size: up.size, Mode: up.mode, Digest: up.hash.Sum(), NoReplace: up.exclude}
@@ -319,9 +319,9 @@ func (up *upload) publish(ctx context.Context) error {
 		opts.ModTime = up.time
 	}
 	up.mu.Unlock()
-	err := up.u.Change(ctx, "put", func(ctx context.Context) error {
-		_, err := gateway.Commit(ctx, up.u.FS(), up.name, up.w, opts)
-		if err == nil {
+	err = up.u.Change(ctx, "put", func(ctx context.Context) error {
+		info, err := gateway.Commit(ctx, up.u.FS(), up.name, up.w, opts)
+		if id = info.ID; err == nil {
 			_ = up.w.Close(ctx)
 			if up.journal != nil {
 				_ = up.journal.w.Close(ctx)
@@ -332,7 +332,7 @@ func (up *upload) publish(ctx context.Context) error {
 	if err == nil {
 		up.in.remove(up)
 	}
-	return err
+	return id, err
 }
 
 // abandon keeps what is staged, so that the client can continue. The client has left, so it takes no turns.
