@@ -76,7 +76,7 @@
 // next Sync or Close the file is open in HDFS, and other writers get Conflict. Sync closes
 // it in HDFS, once the bytes are on the disks of the DataNodes, and reads back those that completed a chunk, of which DataNodes make a new
 // checksum; the next write opens it again. A
-// handle also syncs after each 64 MiB. When all DataNodes of the pipeline are lost, so are the bytes
+// handle also syncs at the end of a block after 64 MiB or more, and after each 256 MiB. When all DataNodes of the pipeline are lost, so are the bytes
 // appended since the last Sync: the handle then returns Stale, and HDFS refuses other writers
 // of the file for a minute.
 //

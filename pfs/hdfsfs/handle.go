@@ -12,9 +12,12 @@ import (
 	"github.com/paddlecloud/pfs/pfs/internal/rules"
 )
 
-// maxUnsynced is the number of bytes that a handle appends before it syncs on its own. It bounds
-// the bytes that are lost with a DataNode, and those that a Sync may read back.
-const maxUnsynced = 64 << 20
+// A handle syncs on its own at the end of a block, which costs little, after minUnsynced bytes, and anywhere after maxUnsynced.
+// This bounds the bytes that are lost with all DataNodes of a pipeline.
+const (
+	minUnsynced = 64 << 20
+	maxUnsynced = 256 << 20
+)
 
 // handle is an open file. Writes are appended, because HDFS cannot change existing bytes.
 //
@@ -131,11 +134,14 @@ func (h *handle) WriteAt(ctx context.Context, p []byte, off int64) (n int, err e
 			return n, fail(op, h.Name, err)
 		}
 		chunk := p[n:min(len(p), n+pfs.ChunkSize)]
+		if room := h.toBlockEnd(h.now.n); room < int64(len(chunk)) {
+			chunk = chunk[:room]
+		}
 		if err := h.now.write(chunk); err != nil {
 			return n, h.lose(op, err)
 		}
 		n, h.to = n+len(chunk), h.now.n
-		if h.to-h.from < maxUnsynced {
+		if unsynced := h.to - h.from; unsynced < minUnsynced || unsynced < maxUnsynced && h.toBlockEnd(h.to) < h.file.Load().st.BlockSize {
 			continue
 		}
 		if err := h.flush(ctx, op); err != nil {
@@ -143,6 +149,12 @@ func (h *handle) WriteAt(ctx context.Context, p []byte, off int64) (n int, err e
 		}
 	}
 	return n, h.Check(ctx, op, pfs.OpenWrite)
+}
+
+// toBlockEnd returns the number of bytes from off to the end of its block, if all blocks before it are full.
+func (h *handle) toBlockEnd(off int64) int64 {
+	size := h.file.Load().st.BlockSize
+	return size - off%size
 }
 
 // begin opens the file for appending in HDFS, unless it is open. h.mu is held.

@@ -26,6 +26,7 @@ type file struct {
 	rights    pfs.OpenFlags // that store is open for
 	handle    string        // the HandleID of store; may be empty
 	id        uint64        // Info.ID on the store; 0 if it is not known
+	block     int64         // Info.BlockSize on the store; 0 if it is not known
 	resumed   bool          // the tail of another process was not completed yet
 
 	staged atomic.Bool // stage is set; for those who must not wait for mu
@@ -109,8 +110,9 @@ func (fl *file) open(ctx context.Context, flags pfs.OpenFlags, perm fs.FileMode)
 		}
 		fl.setTail(nil)
 		fl.store, fl.rights, fl.handle, fl.id = store, ask&(pfs.OpenRead|pfs.OpenWrite), id.ID, 0
+		fl.block = 0
 		if id.Opened != nil && id.Opened.Name != "" {
-			fl.id = id.Opened.ID
+			fl.id, fl.block = id.Opened.ID, id.Opened.BlockSize
 			id.Opened.ID = fl.fs.ids.shown(fl.id)
 		}
 		// A handle that is continued may have bytes of another process.

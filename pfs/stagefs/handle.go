@@ -118,7 +118,7 @@ func (h *handle) Stat(ctx context.Context) (info pfs.Info, err error) {
 				return nil
 			}
 			info, err = fl.store.Stat(ctx)
-			fl.id = info.ID
+			fl.id, fl.block = info.ID, info.BlockSize
 			info.ID = fl.fs.ids.shown(info.ID)
 			return err
 		})

@@ -17,8 +17,12 @@ var errTaken = errors.New("others have replaced or changed the file")
 // The pauses between attempts to complete a tail: a minute in all.
 const firstPause, lastPause = 100 * time.Millisecond, 30 * time.Second
 
-// maxTail is how many bytes are written to the store between two syncs.
-const maxTail = 64 << 20
+// A file that is streamed is synced at the end of a block of the store, which costs HDFS little, after minTail bytes, and anywhere
+// after maxTail.
+const (
+	minTail = 64 << 20
+	maxTail = 256 << 20
+)
 
 // retain adds p, which is about to be written at off, to the tail of the file. It reports whether p
 // survives this process.
@@ -61,7 +65,7 @@ func (fl *file) newTail(ctx context.Context, name pfs.Path, off int64) (*stage, 
 		if err != nil {
 			return nil, err
 		}
-		fl.id = info.ID
+		fl.id, fl.block = info.ID, info.BlockSize
 	}
 	t, err := fl.fs.newStage(name, pfs.Info{ID: fl.id})
 	if err != nil {
@@ -115,6 +119,15 @@ func (fl *file) setTail(t *stage) {
 
 // stream writes p to the store at off.
 func (fl *file) stream(ctx context.Context, op string, p []byte, off int64) (n int, err error) {
+	if fl.block > 0 {
+		if room := fl.block - off%fl.block; room < int64(len(p)) {
+			if n, err = fl.stream(ctx, op, p[:room], off); err != nil {
+				return n, err
+			}
+			m, err := fl.stream(ctx, op, p[room:], off+room)
+			return n + m, err
+		}
+	}
 	kept := fl.retain(ctx, op, p, off)
 	n, err = fl.store.WriteAt(ctx, p, off)
 	if n > 0 {
@@ -128,12 +141,18 @@ func (fl *file) stream(ctx context.Context, op string, p []byte, off int64) (n i
 		fl.tail.cut(fl.tail.From, off+int64(n)-fl.tail.From)
 		fl.mu.Unlock()
 	}
-	if err == nil && (!kept || fl.tail.length() >= maxTail) {
+	if err == nil && (!kept || fl.mustSync(off+int64(n))) {
 		if err = fl.sync(ctx, false); err != nil {
 			return 0, err
 		}
 	}
 	return n, err
+}
+
+// mustSync reports whether the file, which has a tail and was streamed up to end, is to be synced.
+func (fl *file) mustSync(end int64) bool {
+	n := fl.tail.length()
+	return n >= maxTail || n >= minTail && (fl.block == 0 || end%fl.block == 0)
 }
 
 // revive opens the file on the store again after its handle was lost, or its process has died. It writes the missing

@@ -199,13 +199,40 @@ func TestTailIsBounded(t *testing.T) {
 	f := newFS(t, newLossy(mem), Options{})
 	h := openFile(t, f, "/f", pfs.OpenCreate)
 	p := bytes.Repeat([]byte("x"), 8<<20)
-	for off := int64(0); off <= maxTail; off += int64(len(p)) {
+	for off := int64(0); off <= minTail; off += int64(len(p)) { // the store has no blocks
 		writeAt(t, h, string(p), off)
 	}
 	if size := h.f.tail.length(); size > int64(len(p)) {
 		t.Errorf("the tail has %d bytes", size)
 	}
 	must(t, h.Close(t.Context()))
+}
+
+// TestTailEndsWithABlock: a file is synced where a block of the store ends, in the middle of a write, and anywhere if there is
+// no such place for long.
+func TestTailEndsWithABlock(t *testing.T) {
+	for name, row := range map[string]struct {
+		block int64
+	}{"small blocks": {12 << 20}, "huge blocks": {1 << 40}} {
+		t.Run(name, func(t *testing.T) {
+			mem := newStore()
+			f := newFS(t, newLossy(mem), Options{})
+			h := openFile(t, f, "/f", pfs.OpenCreate)
+			p := bytes.Repeat([]byte("x"), 8<<20)
+			off := int64(0)
+			for ; off < maxTail+8<<20; off += int64(len(p)) {
+				h.f.block = row.block
+				writeAt(t, h, string(p), off)
+			}
+			if from := h.f.tail.From; from%row.block != 0 && from != maxTail || off-from != h.f.tail.length() {
+				t.Errorf("the tail begins at %d and has %d bytes", from, h.f.tail.length())
+			}
+			must(t, h.Close(t.Context()))
+			if info, err := mem.Stat(t.Context(), "/f"); err != nil || info.Size != off {
+				t.Errorf("%d bytes, %v", info.Size, err)
+			}
+		})
+	}
 }
 
 // TestRemovedFileIsContinued: a file that was removed while two handles had it open has its content in the
