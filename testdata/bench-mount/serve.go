@@ -46,6 +46,9 @@ func serve(args []string) error {
 	if err != nil {
 		return err
 	}
+	if c, ok := fsys.(io.Closer); ok { // else CephFS waits for the files of a client that is gone
+		defer c.Close()
+	}
 	opts.StoreFiles = *cache == "" && strings.HasPrefix(*store, "file ")
 	if *cache != "" {
 		c, err := cachefs.New(fsys, cachefs.Options{Dirs: []string{*cache}, Size: 16 << 30, Reserve: 1 << 30, Identity: *store, Logger: opts.Logger})
