@@ -25,7 +25,7 @@
 //	pending     it was closed, but the upload failed or did not end
 //	incomplete  it was open when the process ended
 //
-// A streamed file has a tail: a local file with the bytes, at most 64 MiB, that the store has received and
+// A streamed file has a tail: a local file with the bytes, at most 256 MiB, that the store has received and
 // not synced. If the store loses them, they are sent again.
 //
 // A pending file is uploaded again from time to time, and after a restart, unless others have changed
