@@ -2,6 +2,7 @@ package fuse
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -391,6 +392,7 @@ func (s *server) GetXAttr(cancel <-chan struct{}, h *raw.InHeader, attr string, 
 		if s.opts.Pending != nil {
 			st.Pending = s.opts.Pending()
 		}
+		st.Behind = s.bytesBehind()
 		value, err := json.Marshal(st)
 		return s.value(value, err, dest)
 	}
@@ -447,12 +449,19 @@ func (a answer) failure(op string) error {
 	return pfs.Errorf(op, a.Path, a.Kind, "%s", a.Cause)
 }
 
-// control carries out a command, for the user who mounted, or root.
+// control sends what is written behind, and carries out a command, for the user who mounted, or root.
 func (s *server) control(ctx context.Context, h *raw.InHeader, command string, dest []byte) (uint32, raw.Status) {
-	if s.opts.Control == nil || h.Uid != 0 && h.Uid != s.self.Uid {
+	if h.Uid != 0 && h.Uid != s.self.Uid {
 		return 0, raw.ENODATA
 	}
-	text, err := json.Marshal(answerOf(nil, s.opts.Control(ctx, command)))
+	err := s.drainAll(ctx)
+	switch {
+	case s.opts.Control != nil:
+		err = cmp.Or(s.opts.Control(ctx, command), err)
+	case err == nil:
+		return 0, raw.ENODATA
+	}
+	text, err := json.Marshal(answerOf(nil, err))
 	return s.value(text, err, dest)
 }
 

@@ -327,22 +327,41 @@ func (s *server) drainChild(ctx context.Context, dir *node, base string) error {
 	return s.drain(ctx, n)
 }
 
-// drainAll is drain for all files.
-func (s *server) drainAll(ctx context.Context) {
-	if s.parts == nil {
-		return
-	}
-	var nodes []*node
-	s.mu.Lock()
-	for _, o := range s.files {
-		if o, ok := o.(*openFile); ok && o.tail.Load() != nil {
-			nodes = append(nodes, o.node)
+// drainAll is drain for all files. It also returns the errors that the programs will get.
+func (s *server) drainAll(ctx context.Context) (err error) {
+	for _, o := range s.allBehind() {
+		err = cmp.Or(err, s.drain(ctx, o.node))
+		if lost := o.lost.Load(); lost != nil {
+			err = cmp.Or(err, *lost)
 		}
 	}
-	s.mu.Unlock()
-	for _, n := range nodes {
-		_ = s.drain(ctx, n)
+	return err
+}
+
+// allBehind returns the open files that have a tail.
+func (s *server) allBehind() (all []*openFile) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, o := range s.files {
+		if o, ok := o.(*openFile); ok && o.tail.Load() != nil {
+			all = append(all, o)
+		}
 	}
+	return all
+}
+
+// bytesBehind returns the number of bytes that were written and that the store does not have yet.
+func (s *server) bytesBehind() (bytes int64) {
+	for _, o := range s.allBehind() {
+		s.tree.mu.Lock()
+		if e := o.node.extra; e != nil && e.behind != nil && e.behind.o == o {
+			e.behind.mu.Lock()
+			bytes += e.behind.end - e.behind.from
+			e.behind.mu.Unlock()
+		}
+		s.tree.mu.Unlock()
+	}
+	return bytes
 }
 
 // written corrects the size of n in a listing that may have been made before the last writes. The lock of the tree is

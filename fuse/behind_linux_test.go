@@ -57,6 +57,12 @@ func TestWriteBehind(t *testing.T) {
 	for name, look := range map[string]func(f *os.File) (int64, error){
 		"fsync": func(f *os.File) (int64, error) { return int64(len(content)), f.Sync() },
 		"close": func(f *os.File) (int64, error) { return int64(len(content)), f.Close() },
+		"flush": func(f *os.File) (int64, error) {
+			if err := Control(dir, "flush"); !errors.Is(err, pfs.Unsupported) { // nothing is staged
+				return 0, err
+			}
+			return pfstest.MustStat(t, g.FS, "/flush").Size, nil
+		},
 		"stat": func(f *os.File) (int64, error) {
 			info, err := os.Stat(f.Name())
 			if err != nil {
@@ -82,6 +88,9 @@ func TestWriteBehind(t *testing.T) {
 			_, err = f.Write(content[1<<20:])
 			if size := pfstest.MustStat(t, g.FS, pfs.Path("/"+name)).Size; err != nil || size != 1<<20 {
 				t.Errorf("written with %v; the store has %d bytes", err, size)
+			}
+			if st, err := MountAt(dir); err != nil || st.Behind != int64(len(content)-1<<20) {
+				t.Errorf("the status has %d bytes, %v", st.Behind, err)
 			}
 			time.AfterFunc(50*time.Millisecond, g.gate.Unlock)
 			if size, err := look(f); err != nil || size != int64(len(content)) {

@@ -211,6 +211,10 @@ type Status struct {
 
 	Cache   any `json:"cache,omitempty"`   // as Options.Cache returned it
 	Pending any `json:"pending,omitempty"` // as Options.Pending returned it
+
+	// Behind is the number of bytes that programs have written and that are on their way to the store. Control waits for
+	// them.
+	Behind int64 `json:"behind,omitempty"`
 }
 
 // shared reports whether others than the user who mounts may use the mount. The kernel then checks the

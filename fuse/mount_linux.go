@@ -178,7 +178,10 @@ func (m *Mounted) Close() error {
 	case <-time.After(patience): // some program has a file open
 		ctx, stop := context.WithTimeout(m.s.ctx, endWait)
 		defer stop()
-		m.s.drainAll(ctx)
+		err := m.s.drainAll(ctx)
+		if left := m.s.bytesBehind(); left > 0 || err != nil {
+			m.s.opts.Logger.Error("the mount ends before everything is on the store that open files have", "bytes", left, "error", err)
+		}
 	}
 	return nil
 }
@@ -340,8 +343,8 @@ func unmount(dir string, lazily bool) error {
 	return pfs.Errorf(op, "", kindOf(err), "unmount %s: %w", dir, err)
 }
 
-// Control has the mount at dir carry out a command of Options.Control, and returns its error. A mount without
-// Options.Control answers Unsupported.
+// Control has the mount at dir send what programs have written to the store, and then carry out a command of Options.Control. It
+// returns the error. A mount without Options.Control answers Unsupported when everything is sent.
 func Control(dir, command string) error {
 	const op = "fuse.Control"
 	dir, err := real(dir)

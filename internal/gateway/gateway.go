@@ -170,6 +170,15 @@ func absent(ctx context.Context, op string, fsys pfs.FileSystem, name pfs.Path) 
 	return err
 }
 
+// Scheme returns the scheme by which the client reached the service: that of the connection, or "https" if a proxy that ended TLS says
+// so in X-Forwarded-Proto.
+func Scheme(r *http.Request) string {
+	if r.TLS != nil || r.Header.Get("X-Forwarded-Proto") == "https" {
+		return "https"
+	}
+	return "http"
+}
+
 // ETag returns the entity tag of HTTP for a file or directory, in quotes. It is weak where the store has no versions.
 func ETag(info pfs.Info) string {
 	if info.Version != "" {

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/paddlecloud/pfs/internal/gateway"
 	"github.com/paddlecloud/pfs/pfs"
 	"github.com/paddlecloud/pfs/pfs/auth"
 )
@@ -58,11 +59,7 @@ func (x *Web) sharePage(v *visit, name pfs.Path, made string) error {
 
 // linkAddress returns the address of a link as other people use it.
 func (v *visit) linkAddress(l auth.Link) string {
-	scheme := "https"
-	if v.TLS == nil && v.Header.Get("X-Forwarded-Proto") != "https" {
-		scheme = "http"
-	}
-	return scheme + "://" + v.Host + "/ui/s/" + l.Token
+	return gateway.Scheme(v.Request) + "://" + v.Host + "/ui/s/" + l.Token
 }
 
 // makeLink makes a link to name, which must be there and readable.

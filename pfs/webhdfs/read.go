@@ -63,7 +63,7 @@ func (c *call) readable(ctx context.Context) error {
 // ownAddress is the address of this request without noredirect.
 func (c *call) ownAddress() string {
 	u := *c.r.URL
-	u.Scheme, u.Host = c.scheme(), c.host()
+	u.Scheme, u.Host = gateway.Scheme(c.r), c.host()
 	q := u.Query()
 	for name := range q {
 		if http.CanonicalHeaderKey(name) == "Noredirect" {

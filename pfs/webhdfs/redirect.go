@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/paddlecloud/pfs/internal/gateway"
 	"github.com/paddlecloud/pfs/pfs"
 	"github.com/paddlecloud/pfs/pfs/auth"
 )
@@ -43,18 +44,11 @@ func (c *call) redirect(version string) (answer, error) {
 	q.Set(paramExpires, strconv.FormatInt(c.now().Add(redirectLife).Unix(), 10))
 	q.Set(paramVersion, version)
 	q.Set(paramSignature, c.signature(c.user, q))
-	u := url.URL{Scheme: c.scheme(), Host: c.host(), Path: c.r.URL.Path, RawPath: c.r.URL.RawPath, RawQuery: q.Encode()}
+	u := url.URL{Scheme: gateway.Scheme(c.r), Host: c.host(), Path: c.r.URL.Path, RawPath: c.r.URL.RawPath, RawQuery: q.Encode()}
 	if noRedirect {
 		return answer{body: named("Location", u.String())}, nil
 	}
 	return answer{status: http.StatusTemporaryRedirect, location: u.String()}, nil
-}
-
-func (c *call) scheme() string {
-	if c.r.TLS != nil {
-		return "https"
-	}
-	return "http"
 }
 
 // host returns the address by which the client reached this service.

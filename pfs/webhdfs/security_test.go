@@ -48,6 +48,8 @@ func TestHostilePaths(t *testing.T) {
 	theirs := string(gatewaytest.Home(bob)) + "/secret"
 	g.must(t, "PUT", theirs, "op=CREATE&user.name=bob", secret)
 	g.put(t, "/mine", "this is alice's")
+	pfstest.MustLink(t, g.Store, "../bob", "/home/"+alice+"/escape")
+	pfstest.MustLink(t, g.Store, "..", "/home/"+alice+"/escape-up")
 	for _, hostile := range pfstest.HostilePaths {
 		for _, raw := range []string{escapeAll(hostile), hostile} {
 			for _, q := range []string{"op=OPEN", "op=GETFILESTATUS", "op=LISTSTATUS", "op=CREATE", "op=RENAME&destination=/x", "op=DELETE&recursive=true"} {
@@ -125,6 +127,22 @@ func TestOthersHome(t *testing.T) {
 		status, answer := g.ask(t, "GET", "/pfs/dc/home/"+user, "op=LISTSTATUS", "")
 		if status != 403 || strings.Contains(answer, "there") {
 			t.Errorf("the home of %s: %d %s", user, status, answer)
+		}
+	}
+}
+
+// TestRedirectBehindProxy asks for the second step through a proxy that ends TLS: the address is that of the proxy.
+func TestRedirectBehindProxy(t *testing.T) {
+	g := newGate(t, memfs.New(memfs.Options{}))
+	for proto, want := range map[string]string{"https": "https://data.example/", "": "http://data.example/", "javascript": "http://data.example/"} {
+		r, err := http.NewRequestWithContext(t.Context(), "PUT", g.url+"/f?op=CREATE&noredirect=true&user.name="+alice, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Host = "data.example"
+		r.Header.Set("X-Forwarded-Proto", proto)
+		if status, answer := g.send(t, r); status != 200 || !strings.Contains(answer, want) {
+			t.Errorf("%q: %d %s", proto, status, answer)
 		}
 	}
 }

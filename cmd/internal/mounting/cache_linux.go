@@ -65,9 +65,3 @@ func (o options) cached(store backends.Store, opts fuse.Options, user string) (b
 	opts.Warm = func(ctx context.Context, name pfs.Path, info pfs.Info) (any, error) { return f.Warm(ctx, name, info) }
 	return store, opts, nil
 }
-
-// isPublic reports whether every account of a service may read name.
-func isPublic(name pfs.Path) bool {
-	public, _ := publicAt(name)
-	return public != ""
-}

@@ -188,6 +188,9 @@ func (o options) open(ctx context.Context, a *app.App, mountPoint string) (fsys 
 	if o.openMode == fuse.NoOpen && !o.readOnly {
 		return fsys, opts, cliargs.Usagef("--open-mode no-open needs --read-only")
 	}
+	if o.openMode == fuse.NoOpen && o.store == "" && !isPublic(root) {
+		return fsys, opts, cliargs.Usagef("--open-mode no-open needs a --root below /pfs/public or /pfs/DATACENTER/public: files of a home change")
+	}
 	if o.metrics != "" {
 		if err := cliio.CheckAddress("--metrics", o.metrics); err != nil {
 			return fsys, opts, err
@@ -338,6 +341,9 @@ only; the exit code is 0 only if it is serving.`,
 				}
 				a.Printf("%-8s %-10s %7d  %s (%s)\n", m.State, cmp.Or(m.OpenMode, "-"), m.ServerPID, a.Name(m.MountPoint), a.Name(m.Source))
 				printPending(a, pendingOf(m))
+				if m.Behind > 0 {
+					a.Printf("  %s are on their way to the store\n", cliio.Size(m.Behind))
+				}
 			}
 			return err
 		},

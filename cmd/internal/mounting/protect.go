@@ -13,6 +13,12 @@ import (
 	"github.com/paddlecloud/pfs/pfs/dataset/manifest"
 )
 
+// isPublic reports whether every account of a service may read name.
+func isPublic(name pfs.Path) bool {
+	public, _ := publicAt(name)
+	return public != ""
+}
+
 // publicAt returns the public directory of a service that contains name, and the version of a
 // published dataset that does; both are empty if there is none.
 func publicAt(name pfs.Path) (public, version pfs.Path) {
