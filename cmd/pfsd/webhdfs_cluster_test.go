@@ -3,9 +3,11 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"math/rand/v2"
+	"net/http"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -13,6 +15,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/paddlecloud/pfs/internal/hadooptoken"
 	"github.com/paddlecloud/pfs/internal/testbed"
 )
 
@@ -24,6 +27,49 @@ func TestHadoopShell(t *testing.T) {
 		testbed.Long(t)
 		hadoopScene(t, c, datacenters(hdfsStore(t, c)))
 	})
+}
+
+// TestHadoopToken runs Hadoop's own shell on a gateway that believes no name, with a file that has a delegation token, until the token is
+// canceled.
+func TestHadoopToken(t *testing.T) {
+	testbed.Long(t)
+	c := testbed.HDFS(t)
+	s := startWebHDFS(t, `root: "/pfs/local/home/{user}"`, "")
+	host := strings.TrimPrefix(s.webhdfs, "http://")
+	r, err := http.NewRequestWithContext(t.Context(), "GET", s.webhdfs+"/webhdfs/v1/?op=GETDELEGATIONTOKEN&service="+host, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.SetBasicAuth("ann", strings.TrimSpace(goodPassword))
+	a, err := http.DefaultClient.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer a.Body.Close()
+	var answer struct{ Token struct{ URLString string } }
+	if err := json.NewDecoder(a.Body).Decode(&answer); err != nil {
+		t.Fatal(err)
+	}
+	token, err := hadooptoken.ParseURL(answer.Token.URLString)
+	if err != nil {
+		t.Fatal(err)
+	}
+	file, local := filepath.Join(t.TempDir(), "token"), filepath.Join(t.TempDir(), "f")
+	if err := errors.Join(os.WriteFile(file, hadooptoken.File([]hadooptoken.Token{token}), 0o600), os.WriteFile(local, []byte("content"), 0o644)); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("HADOOP_TOKEN_FILE_LOCATION", file)
+	at := "webhdfs://" + host
+	c.Do(t, "fs", "-put", local, at+"/f")
+	if got := c.Do(t, "fs", "-cat", at+"/f"); got != "content" {
+		t.Errorf("cat: %q", got)
+	}
+	if status, answer := s.ask(t, "PUT", "/", "op=CANCELDELEGATIONTOKEN&token="+answer.Token.URLString, ""); status != 200 {
+		t.Fatalf("cancel: %d %s", status, answer)
+	}
+	if status, refused := s.ask(t, "GET", "/f", "op=OPEN&delegation="+answer.Token.URLString, ""); status != 403 || !strings.Contains(refused, "canceled") {
+		t.Errorf("with a canceled token: %d %s", status, refused)
+	}
 }
 
 // hadoop is a gateway and an HDFS as the programs of Hadoop name them, for a user who is believed.
