@@ -72,6 +72,33 @@ func TestHadoopToken(t *testing.T) {
 	}
 }
 
+// TestChecksumOfBlocks compares the checksum that the gateway computes for a file of several blocks with that of a real HDFS.
+func TestChecksumOfBlocks(t *testing.T) {
+	testbed.Long(t)
+	c := testbed.HDFS(t)
+	s := startWebHDFS(t, believing, "")
+	content := string(bytes.Repeat([]byte("0123456789abcdef!"), (2*128<<20)/17+5000))
+	sum := func(base, user string) string {
+		query := "&user.name=" + url.QueryEscape(user)
+		if status, answer := ask(t, "PUT", base+"/blocks?op=CREATE&overwrite=true&blocksize=134217728"+query, content); status != 201 {
+			t.Fatalf("CREATE: %d %s", status, answer)
+		}
+		status, answer := ask(t, "GET", base+"/blocks?op=GETFILECHECKSUM"+query, "")
+		if status != 200 || !strings.Contains(answer, "MD5-of-") {
+			t.Fatalf("GETFILECHECKSUM: %d %s", status, answer)
+		}
+		var sum struct{ FileChecksum struct{ Algorithm, Bytes string } }
+		if err := json.Unmarshal([]byte(answer), &sum); err != nil {
+			t.Fatal(err)
+		}
+		return fmt.Sprint(sum)
+	}
+	real, ours := sum(c.WebHDFS[0]+"/webhdfs/v1"+c.Scratch(t), c.Superuser), sum(s.webhdfs+"/webhdfs/v1", "ann")
+	if real != ours {
+		t.Errorf("the gateway has %s, HDFS %s", ours, real)
+	}
+}
+
 // hadoop is a gateway and an HDFS as the programs of Hadoop name them, for a user who is believed.
 type hadoop struct {
 	*webhdfsService
