@@ -12,6 +12,7 @@ import (
 	"os/user"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -88,17 +89,20 @@ func NewSSHServer(t testing.TB) *SSHServer {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	s := &SSHServer{Address: l.Addr().String(), User: me.Username, t: t, sshd: v["SSHD"], config: filepath.Join(dir, "sshd_config"),
+	s := &SSHServer{User: me.Username, t: t, sshd: v["SSHD"], config: filepath.Join(dir, "sshd_config"),
 		Key: filepath.Join(dir, "id"), KnownHosts: filepath.Join(dir, "known_hosts")}
 	authorized, host := filepath.Join(dir, "authorized_keys"), filepath.Join(dir, "host")
 	write(t, authorized, ssh.MarshalAuthorizedKey(newKey(t, s.Key)))
-	write(t, s.KnownHosts, fmt.Appendf(nil, "[127.0.0.1]:%s %s", port(s.Address), ssh.MarshalAuthorizedKey(newKey(t, host))))
-	write(t, s.config, fmt.Appendf(nil, `Port %s
+	hostKey := ssh.MarshalAuthorizedKey(newKey(t, host))
+	t.Cleanup(s.Kill)
+	for range 10 { // another program may take the port before sshd does
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.Address = l.Addr().String()
+		write(t, s.KnownHosts, fmt.Appendf(nil, "[127.0.0.1]:%s %s", port(s.Address), hostKey))
+		write(t, s.config, fmt.Appendf(nil, `Port %s
 ListenAddress 127.0.0.1
 HostKey %s
 AuthorizedKeysFile %s
@@ -111,32 +115,63 @@ MaxStartups 1000
 MaxSessions 100
 Subsystem sftp internal-sftp
 `, port(s.Address), host, authorized))
-	l.Close()
-	s.Start()
-	t.Cleanup(s.Kill)
-	return s
+		l.Close()
+		if err = s.start(); err == nil {
+			return s
+		}
+		t.Log(err)
+	}
+	t.Fatal("sshd finds no port")
+	return nil
 }
 
 // Start starts the server after Kill, at the same address.
 func (s *SSHServer) Start() {
 	s.t.Helper()
-	var out bytes.Buffer
+	if err := s.start(); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+// start returns an error if another program has the port.
+func (s *SSHServer) start() error {
+	s.t.Helper()
+	var out sharedText
 	s.cmd = exec.Command(s.sshd, "-D", "-e", "-f", s.config)
 	s.cmd.Stderr = &out
 	if err := s.cmd.Start(); err != nil {
 		s.t.Fatal(err)
 	}
-	for end := time.Now().Add(time.Minute); ; time.Sleep(10 * time.Millisecond) {
-		c, err := net.Dial("tcp", s.Address)
-		if err == nil {
-			c.Close()
-			return
-		}
-		if time.Now().After(end) {
+	for end := time.Now().Add(time.Minute); ; time.Sleep(5 * time.Millisecond) {
+		switch said := out.String(); {
+		case strings.Contains(said, "Server listening on"):
+			return nil
+		case strings.Contains(said, "Cannot bind any address"):
 			s.Kill()
-			s.t.Fatalf("sshd does not start: %s", &out)
+			return fmt.Errorf("sshd does not start: %s", said)
+		case time.Now().After(end):
+			s.Kill()
+			s.t.Fatalf("sshd does not start: %s", said)
 		}
 	}
+}
+
+// sharedText is what a program says while others read it.
+type sharedText struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (w *sharedText) Write(p []byte) (int, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.text.Write(p)
+}
+
+func (w *sharedText) String() string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.text.String()
 }
 
 // Kill kills the server. Its connections live on in processes of their own.
