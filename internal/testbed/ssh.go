@@ -1,7 +1,6 @@
 package testbed
 
 import (
-	"bytes"
 	"context"
 	"crypto/ed25519"
 	"encoding/pem"
@@ -12,7 +11,6 @@ import (
 	"os/user"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -136,14 +134,22 @@ func (s *SSHServer) Start() {
 // start returns an error if another program has the port.
 func (s *SSHServer) start() error {
 	s.t.Helper()
-	var out sharedText
+	log, err := os.Create(s.config + ".log")
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	defer log.Close()
 	s.cmd = exec.Command(s.sshd, "-D", "-e", "-f", s.config)
-	s.cmd.Stderr = &out
+	s.cmd.Stderr = log
 	if err := s.cmd.Start(); err != nil {
 		s.t.Fatal(err)
 	}
 	for end := time.Now().Add(time.Minute); ; time.Sleep(5 * time.Millisecond) {
-		switch said := out.String(); {
+		said, err := os.ReadFile(log.Name())
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		switch said := string(said); {
 		case strings.Contains(said, "Server listening on"):
 			return nil
 		case strings.Contains(said, "Cannot bind any address"):
@@ -154,24 +160,6 @@ func (s *SSHServer) start() error {
 			s.t.Fatalf("sshd does not start: %s", said)
 		}
 	}
-}
-
-// sharedText is what a program says while others read it.
-type sharedText struct {
-	mu   sync.Mutex
-	text bytes.Buffer
-}
-
-func (w *sharedText) Write(p []byte) (int, error) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.text.Write(p)
-}
-
-func (w *sharedText) String() string {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.text.String()
 }
 
 // Kill kills the server. Its connections live on in processes of their own.
