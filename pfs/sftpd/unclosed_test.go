@@ -197,8 +197,8 @@ func TestSync(t *testing.T) {
 	}
 }
 
-// TestReplacedAfterSync changes what has the name of a synced file before the client goes on with the open file: it never writes
-// to another file.
+// TestReplacedAfterSync syncs a file, replaces or removes it, and then writes through the open file. The write fails, and never
+// changes another file.
 func TestReplacedAfterSync(t *testing.T) {
 	for name, row := range map[string]struct {
 		change func(ctx context.Context, fsys pfs.FileSystem, f pfs.Path) error
