@@ -289,18 +289,23 @@ func (b *behind) finish(ctx context.Context) error {
 	return nil
 }
 
+// behind returns the behind of n; nil if there is none.
+func (s *server) behind(n *node) *behind {
+	s.tree.mu.Lock()
+	defer s.tree.mu.Unlock()
+	if n.extra == nil {
+		return nil
+	}
+	return n.extra.behind
+}
+
 // drain returns when the store has everything that was written to n before. Who has written it gets the error of
 // what could not be sent.
 func (s *server) drain(ctx context.Context, n *node) error {
 	if s.parts == nil || n == nil {
 		return nil
 	}
-	s.tree.mu.Lock()
-	var b *behind
-	if n.extra != nil {
-		b = n.extra.behind
-	}
-	s.tree.mu.Unlock()
+	b := s.behind(n)
 	if b == nil {
 		return nil
 	}
@@ -353,13 +358,11 @@ func (s *server) allBehind() (all []*openFile) {
 // bytesBehind returns the number of bytes that were written and that the store does not have yet.
 func (s *server) bytesBehind() (bytes int64) {
 	for _, o := range s.allBehind() {
-		s.tree.mu.Lock()
-		if e := o.node.extra; e != nil && e.behind != nil && e.behind.o == o {
-			e.behind.mu.Lock()
-			bytes += e.behind.end - e.behind.from
-			e.behind.mu.Unlock()
+		if b := s.behind(o.node); b != nil && b.o == o {
+			b.mu.Lock()
+			bytes += b.end - b.from
+			b.mu.Unlock()
 		}
-		s.tree.mu.Unlock()
 	}
 	return bytes
 }

@@ -92,7 +92,7 @@ func (d *device) drain() {
 	for d.busy.Load() > 0 {
 		time.Sleep(time.Millisecond)
 	}
-	d.server.drainAll(d.server.ctx) // else a part could come after one of the next server
+	_ = d.server.drainAll(d.server.ctx) // else a part could come after one of the next server
 	d.server.journal.flush()
 	d.end.Do(func() { close(d.ended) })
 }

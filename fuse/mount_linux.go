@@ -132,7 +132,7 @@ func serve(ctx context.Context, fsys pfs.FileSystem, c *Connection, opts Options
 	go func() {
 		defer close(m.done)
 		s.device.serve()
-		s.drainAll(s.ctx)
+		_ = s.drainAll(s.ctx) // logs errors
 		s.stop()
 		if !s.device.draining.Load() { // else readers wait until the process ends
 			c.close()
@@ -180,7 +180,7 @@ func (m *Mounted) Close() error {
 		defer stop()
 		err := m.s.drainAll(ctx)
 		if left := m.s.bytesBehind(); left > 0 || err != nil {
-			m.s.opts.Logger.Error("the mount ends before everything is on the store that open files have", "bytes", left, "error", err)
+			m.s.opts.Logger.Error("the mount ends before the store has all bytes that programs have written", "bytes", left, "error", err)
 		}
 	}
 	return nil

@@ -87,7 +87,9 @@ func TestChecksumOfBlocks(t *testing.T) {
 		if status != 200 || !strings.Contains(answer, "MD5-of-") {
 			t.Fatalf("GETFILECHECKSUM: %d %s", status, answer)
 		}
-		var sum struct{ FileChecksum struct{ Algorithm, Bytes string } }
+		var sum struct {
+			FileChecksum struct{ Algorithm, Bytes string }
+		}
 		if err := json.Unmarshal([]byte(answer), &sum); err != nil {
 			t.Fatal(err)
 		}

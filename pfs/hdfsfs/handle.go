@@ -126,6 +126,7 @@ func (h *handle) WriteAt(ctx context.Context, p []byte, off int64) (n int, err e
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	block := h.file.Load().st.BlockSize
 	for n < len(p) {
 		if err := h.Check(ctx, op, pfs.OpenWrite); err != nil {
 			return n, err
@@ -133,15 +134,14 @@ func (h *handle) WriteAt(ctx context.Context, p []byte, off int64) (n int, err e
 		if err := h.begin(ctx, off+int64(n)); err != nil {
 			return n, fail(op, h.Name, err)
 		}
-		chunk := p[n:min(len(p), n+pfs.ChunkSize)]
-		if room := h.toBlockEnd(h.now.n); room < int64(len(chunk)) {
-			chunk = chunk[:room]
-		}
+		blockEnd := block - h.now.n%block // from here, if all blocks before are full
+		chunk := p[n:min(len(p), n+int(min(pfs.ChunkSize, blockEnd)))]
 		if err := h.now.write(chunk); err != nil {
 			return n, h.lose(op, err)
 		}
 		n, h.to = n+len(chunk), h.now.n
-		if unsynced := h.to - h.from; unsynced < minUnsynced || unsynced < maxUnsynced && h.toBlockEnd(h.to) < h.file.Load().st.BlockSize {
+		unsynced := h.to - h.from
+		if unsynced < minUnsynced || unsynced < maxUnsynced && h.to%block != 0 {
 			continue
 		}
 		if err := h.flush(ctx, op); err != nil {
@@ -149,12 +149,6 @@ func (h *handle) WriteAt(ctx context.Context, p []byte, off int64) (n int, err e
 		}
 	}
 	return n, h.Check(ctx, op, pfs.OpenWrite)
-}
-
-// toBlockEnd returns the number of bytes from off to the end of its block, if all blocks before it are full.
-func (h *handle) toBlockEnd(off int64) int64 {
-	size := h.file.Load().st.BlockSize
-	return size - off%size
 }
 
 // begin opens the file for appending in HDFS, unless it is open. h.mu is held.

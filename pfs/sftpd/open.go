@@ -258,10 +258,9 @@ func (o *file) toInPlace(ctx context.Context) error {
 		return up.failed
 	}
 	if o.old == 0 {
-		if _, err := up.publish(ctx); err != nil {
+		if err := o.publish(ctx); err != nil {
 			return err
 		}
-		o.up = nil
 		return o.openInPlace(ctx, flagRead|flagWrite, 0)
 	}
 	if err := o.openInPlace(ctx, flagRead|flagWrite, 0); err != nil {
@@ -436,7 +435,7 @@ func (o *file) publish(ctx context.Context) error {
 			return err
 		}
 	}
-	if _, err := o.up.publish(ctx); err != nil {
+	if err := o.up.publish(ctx); err != nil {
 		return err
 	}
 	o.up = nil

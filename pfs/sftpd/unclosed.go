@@ -73,24 +73,22 @@ func (x *session) publishBelow(ctx context.Context, name pfs.Path) error {
 				return err
 			}
 		}
-		if err := o.openSynced(ctx); err != nil {
-			return err
-		}
+		_ = o.openSynced(ctx) // the next request for the file returns the error
 	}
 	return nil
 }
 
 // publishSynced publishes an upload that the client has synced. The file is opened in place by the next request for it,
 // where the store has an ID by which it is found again.
-func (o *file) publishSynced(ctx context.Context) (err error) {
-	if !o.up.can.Has(pfs.CanOpenHandle | pfs.CanWriteRandom) {
+func (o *file) publishSynced(ctx context.Context) error {
+	up := o.up
+	if !up.can.Has(pfs.CanOpenHandle | pfs.CanWriteRandom) {
 		return o.publishEarly(ctx)
 	}
-	if o.synced, err = o.up.publish(ctx); err != nil {
+	if err := o.publish(ctx); err != nil {
 		return err
 	}
-	o.up = nil
-	if o.synced == 0 {
+	if o.synced = up.id; o.synced == 0 {
 		return o.openInPlace(ctx, flagRead|flagWrite, 0)
 	}
 	return nil

@@ -239,3 +239,25 @@ func TestReplacedAfterSync(t *testing.T) {
 		})
 	}
 }
+
+// TestRenameOntoRemoved renames to the name of a synced file that another session has removed.
+func TestRenameOntoRemoved(t *testing.T) {
+	fsys := memfs.New(memfs.Options{})
+	s := gatewaytest.New(t, fsys)
+	addr, _ := serve(t, s)
+	c := dial(t, addr, gatewaytest.Alice)
+	home := pfs.Path("/home/" + gatewaytest.Alice)
+	pfstest.WriteFile(t, fsys, home+"/g", []byte("other"))
+	h := c.open(t, "f", 0x1a)
+	c.write(t, h, []byte("old"), 0)
+	if code := c.code(t, 200, str("fsync@openssh.com"), h); code != 0 {
+		t.Fatalf("fsync: code %d", code)
+	}
+	if err := fsys.Remove(t.Context(), home+"/f"); err != nil {
+		t.Fatal(err)
+	}
+	if code := c.code(t, 18, str("g"), str("f")); code != 0 {
+		t.Errorf("rename: code %d", code)
+	}
+	pfstest.WantFile(t, fsys, home+"/f", []byte("other"))
+}

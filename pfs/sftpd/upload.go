@@ -45,7 +45,8 @@ type upload struct {
 	journal  *journal         // nil until there is something to note
 	ahead    map[int64][]byte // by offset
 	aheadLen int
-	failed   error // of the write at the end of the bytes in order: until it is repeated, what follows would be at a wrong place
+	id       uint64 // of the published file; 0 if the store has no IDs
+	failed   error  // of the write at the end of the bytes in order: until it is repeated, what follows would be at a wrong place
 
 	mu    sync.Mutex // guards what follows, which other sessions look at
 	size  int64      // of the bytes in order
@@ -305,13 +306,13 @@ func (up *upload) noteNow(ctx context.Context, size int64) (err error) {
 	return up.journal.add(ctx, up.hash, size)
 }
 
-// publish gives the file its name, and returns its ID.
-func (up *upload) publish(ctx context.Context) (id uint64, err error) {
+// publish gives the file its name.
+func (up *upload) publish(ctx context.Context) error {
 	if err := up.fill(ctx); err != nil {
 		if err == errRandom {
 			err = pfs.Errorf("sftpd.publish", up.name, pfs.Unsupported, "writes that overlap")
 		}
-		return 0, err
+		return err
 	}
 	up.mu.Lock()
 	opts := pfs.CommitOptions{Size: up.size, Mode: up.mode, Digest: up.hash.Sum(), NoReplace: up.exclude}
@@ -319,9 +320,9 @@ func (up *upload) publish(ctx context.Context) (id uint64, err error) {
 		opts.ModTime = up.time
 	}
 	up.mu.Unlock()
-	err = up.u.Change(ctx, "put", func(ctx context.Context) error {
+	err := up.u.Change(ctx, "put", func(ctx context.Context) error {
 		info, err := gateway.Commit(ctx, up.u.FS(), up.name, up.w, opts)
-		if id = info.ID; err == nil {
+		if up.id = info.ID; err == nil {
 			_ = up.w.Close(ctx)
 			if up.journal != nil {
 				_ = up.journal.w.Close(ctx)
@@ -332,7 +333,7 @@ func (up *upload) publish(ctx context.Context) (id uint64, err error) {
 	if err == nil {
 		up.in.remove(up)
 	}
-	return id, err
+	return err
 }
 
 // abandon keeps what is staged, so that the client can continue. The client has left, so it takes no turns.

@@ -109,8 +109,7 @@ func (fl *file) open(ctx context.Context, flags pfs.OpenFlags, perm fs.FileMode)
 			_ = fl.store.Close(ctx) // everything is synced
 		}
 		fl.setTail(nil)
-		fl.store, fl.rights, fl.handle, fl.id = store, ask&(pfs.OpenRead|pfs.OpenWrite), id.ID, 0
-		fl.block = 0
+		fl.store, fl.rights, fl.handle, fl.id, fl.block = store, ask&(pfs.OpenRead|pfs.OpenWrite), id.ID, 0, 0
 		if id.Opened != nil && id.Opened.Name != "" {
 			fl.id, fl.block = id.Opened.ID, id.Opened.BlockSize
 			id.Opened.ID = fl.fs.ids.shown(fl.id)

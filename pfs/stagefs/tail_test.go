@@ -211,9 +211,7 @@ func TestTailIsBounded(t *testing.T) {
 // TestTailEndsWithABlock: a file is synced where a block of the store ends, in the middle of a write, and anywhere if there is
 // no such place for long.
 func TestTailEndsWithABlock(t *testing.T) {
-	for name, row := range map[string]struct {
-		block int64
-	}{"small blocks": {12 << 20}, "huge blocks": {1 << 40}} {
+	for name, block := range map[string]int64{"small blocks": 12 << 20, "huge blocks": 1 << 40} {
 		t.Run(name, func(t *testing.T) {
 			mem := newStore()
 			f := newFS(t, newLossy(mem), Options{})
@@ -221,10 +219,10 @@ func TestTailEndsWithABlock(t *testing.T) {
 			p := bytes.Repeat([]byte("x"), 8<<20)
 			off := int64(0)
 			for ; off < maxTail+8<<20; off += int64(len(p)) {
-				h.f.block = row.block
+				h.f.block = block
 				writeAt(t, h, string(p), off)
 			}
-			if from := h.f.tail.From; from%row.block != 0 && from != maxTail || off-from != h.f.tail.length() {
+			if from := h.f.tail.From; from%block != 0 && from != maxTail || off-from != h.f.tail.length() {
 				t.Errorf("the tail begins at %d and has %d bytes", from, h.f.tail.length())
 			}
 			must(t, h.Close(t.Context()))

@@ -54,7 +54,8 @@ func Flush(a *app.App) *cli.Command {
 		Summary: "upload what was written through mounts, and wait for it",
 		Text: `Uploads what programs have written through the mount that contains PATH, or through all
 mounts, and that is still staged on the local disk, of open files too. Files are staged
-where the store cannot write at any offset (HDFS). The command status lists them:
+where the store cannot write at any offset (HDFS). Bytes on their way to other stores are
+waited for, too. The command status lists staged files:
 
 open        a program has the file open, with changes that it has not synced
 pending     the file was closed, but its upload failed; it is tried again twice a minute
