@@ -255,7 +255,10 @@ func TestRevoked(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if up, err := http.DefaultTransport.RoundTrip(r); err == nil {
+	r.Header.Set("Expect", "100-continue") // so the account is removed only after the server began to read
+	transport := &http.Transport{ExpectContinueTimeout: time.Minute}
+	defer transport.CloseIdleConnections()
+	if up, err := transport.RoundTrip(r); err == nil {
 		if up.Body.Close(); up.StatusCode != http.StatusUnauthorized {
 			t.Errorf("the upload: %s", up.Status)
 		}
