@@ -11,7 +11,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"syscall"
-	"time"
 
 	raw "github.com/hanwen/go-fuse/v2/fuse"
 	"github.com/paddlecloud/pfs/internal/unixmode"
@@ -55,14 +54,16 @@ func (s *server) Open(cancel <-chan struct{}, in *raw.OpenIn, out *raw.OpenOut) 
 	}
 	name, ok := s.path(n)
 	if !ok {
-		s.refused.Store(int64(since()))
+		s.repeat(in.Pid)
 		return s.status(pfs.Stale)
 	}
 	if in.Flags&(syscall.O_ACCMODE|syscall.O_TRUNC) == syscall.O_RDONLY {
 		leave := s.enter(n)
 		st := s.openToRead(ctx, n, name, out)
 		if leave(); st == raw.Status(syscall.ESTALE) {
-			s.awaitName(ctx, n)
+			s.repeat(in.Pid)
+		} else {
+			s.retries.end(in.Pid)
 		}
 		return st
 	}
@@ -413,6 +414,7 @@ func (o *openFile) refresh(ctx context.Context, s *server, conflict bool) bool {
 // calls done when the name is gone.
 func (s *server) settle(ctx context.Context, dir *node, base string) (done func()) {
 	s.tree.mu.Lock()
+	s.awaitRetries(ctx)
 	n := s.tree.child(dir, base)
 	if n == nil || n.asDir() != nil {
 		s.tree.mu.Unlock()
@@ -423,14 +425,12 @@ func (s *server) settle(ctx context.Context, dir *node, base string) (done func(
 			s.tree.mu.Unlock()
 			return func() {}
 		}
+		s.awaitRetries(ctx)
 	}
 	e := n.extra
 	e.going = make(chan struct{})
 	s.tree.mu.Unlock()
 	_ = s.drain(ctx, n)
-	if since()-time.Duration(s.refused.Load()) < recently {
-		time.Sleep(turn)
-	}
 	s.tree.mu.Lock()
 	if b := e.opening; b != nil {
 		e.opening = nil
@@ -457,14 +457,6 @@ func (s *server) settle(ctx context.Context, dir *node, base string) (done func(
 	}
 }
 
-// When an open is answered with ESTALE because the file was just replaced, the kernel looks the name up and opens it
-// again, but only once. So that this open succeeds, the next replacement waits for a short while, and for the opens that
-// have begun.
-const (
-	recently = 100 * time.Millisecond // after ESTALE
-	turn     = 20 * time.Millisecond
-)
-
 // enter begins an open of n for reading.
 func (s *server) enter(n *node) (leave func()) {
 	s.tree.mu.Lock()
@@ -487,16 +479,6 @@ func (s *server) enter(n *node) (leave func()) {
 			n.tidy()
 		}
 	}
-}
-
-// awaitName waits until the operation has ended that takes the name from n: before, the kernel would find n again.
-func (s *server) awaitName(ctx context.Context, n *node) {
-	s.tree.mu.Lock()
-	defer s.tree.mu.Unlock()
-	if n.extra != nil && n.extra.going != nil {
-		s.await(ctx, n.extra.going)
-	}
-	s.refused.Store(int64(since()))
 }
 
 // await waits for done without the lock of the tree, which the caller holds. It reports whether done is closed.

@@ -23,6 +23,7 @@ func (s *server) Lookup(cancel <-chan struct{}, h *raw.InHeader, base string, ou
 	}
 	var info pfs.Info
 	if err == nil {
+		s.awaitReplaced(ctx, h.Pid, dir, base)
 		err = s.drainChild(ctx, dir, base)
 	}
 	if err == nil {
@@ -37,6 +38,7 @@ func (s *server) Lookup(cancel <-chan struct{}, h *raw.InHeader, base string, ou
 		out.SetEntryTimeout(s.timeout(dir.protection())) // node 0: the kernel caches that the name is missing
 		s.tree.mu.Unlock()
 		err = nil
+		s.retries.end(h.Pid)
 	}
 	return s.status(err)
 }

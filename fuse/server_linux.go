@@ -38,7 +38,7 @@ type server struct {
 
 	setuids atomic.Uint32 // requests that have given a file a setuid or setgid bit
 
-	refused atomic.Int64 // since the start, when an open was last answered with ESTALE
+	retries retries
 
 	infos    infoOpener  // nil if the file system is not one
 	unbacked atomic.Bool // the kernel refused to read a local file

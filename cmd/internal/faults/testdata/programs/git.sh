@@ -2,6 +2,7 @@
 export GIT_CONFIG_GLOBAL=/dev/null GIT_AUTHOR_NAME=a GIT_AUTHOR_EMAIL=a@b GIT_COMMITTER_NAME=a GIT_COMMITTER_EMAIL=a@b
 files=$([ "$LONG" ] && echo 3000 || echo 25)
 git init -q -b main "$SCRATCH/origin"
+git -C "$SCRATCH/origin" config gc.auto 0 # it would pack, in the background, the objects that clone copies
 for round in 1 2 3; do
   for i in $(seq "$files"); do
     mkdir -p "$SCRATCH/origin/d$((i % 17))"
