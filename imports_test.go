@@ -136,7 +136,7 @@ var modules = map[string][]string{
 	"github.com/ceph/go-ceph":          {"pfs/cephfs"},
 	"github.com/colinmarc/hdfs/v2":     {"pfs/hdfsfs"},
 	"github.com/klauspost/reedsolomon": {"pfs/hdfsfs/internal/datanode"},
-	"github.com/jcmturner/gokrb5/v8":   {"pfs/hdfsfs", "pfs/hdfsfs/internal/kms", "pfs/hdfsfs/internal/rpc", "pfs/hdfsfs/internal/sasl"},
+	"github.com/jcmturner/gokrb5/v8":   {"pfs/hdfsfs", "pfs/hdfsfs/internal/rpc", "pfs/hdfsfs/internal/sasl"},
 	"google.golang.org/protobuf":       {"pfs/hdfsfs", "pfs/hdfsfs/internal/datanode", "pfs/hdfsfs/internal/hdfsproto", "pfs/hdfsfs/internal/rpc", "recordio/convert"},
 	"github.com/hanwen/go-fuse/v2":     {"fuse"},
 	"github.com/spf13/afero":           {"pfs/aferofs"},

@@ -44,8 +44,9 @@
 // files of WriteBatch would take more space, so they are replicated, and so are files that handles make. An
 // append to an erasure-coded file begins a block group, since HDFS does not open its last one again.
 //
-// In an encryption zone, each file has a key of its own, which the KMS that the NameNode names decrypts for the user. What
-// DataNodes get and compare is encrypted; digests are those of the clear bytes. HDFS moves no file into a zone, out of it, or
+// In an encryption zone, each file has a key of its own, which the KMS that the NameNode names decrypts for the user. Decrypted keys
+// are kept for a minute, so a right that the KMS takes away ends within a minute for files that were open. With Kerberos the KMS must prove
+// who it is, but only HTTPS keeps others from reading the key on its way. What DataNodes get and compare is encrypted; digests are those of the clear bytes. HDFS moves no file into a zone, out of it, or
 // between zones, so a zone below the root has a ".pfs-stage" of its own, which listings hide. HDFS joins no files in a zone:
 // Commit of a file of several parts copies them into one file.
 //

@@ -11,6 +11,7 @@ import (
 	"github.com/paddlecloud/pfs/pfs"
 	"github.com/paddlecloud/pfs/pfs/hdfsfs/internal/datanode"
 	"github.com/paddlecloud/pfs/pfs/hdfsfs/internal/rpc"
+	"github.com/paddlecloud/pfs/pfs/hdfsfs/internal/sasl"
 	"github.com/paddlecloud/pfs/pfs/internal/rules"
 )
 
@@ -94,7 +95,7 @@ func newCluster(opts Options) *cluster {
 	})
 	c.keys.Timeout = opts.Timeout
 	if opts.Kerberos != nil {
-		c.keys.Kerberos = c.holder
+		c.keys.Kerberos = func(principal string) (sasl.Mechanism, error) { return sasl.NewGSSAPI(c.kerberos(), principal) }
 	}
 	return c
 }

@@ -34,8 +34,13 @@ func (f *FS) key(ctx context.Context, info *hdfsproto.EncryptionInfo) (*kms.Key,
 	if d.GetKeyProvider() == "" {
 		return nil, pfs.Errorf("hdfsfs.key", "", pfs.Unsupported, "it is in an encryption zone, and the NameNode names no KMS (hadoop.security.key.provider.path)")
 	}
-	if k := f.opts.Kerberos; k != nil && k.TokenFile != "" {
-		return nil, pfs.Errorf("hdfsfs.key", "", pfs.Unsupported, "it is in an encryption zone, and the KMS takes no delegation token of HDFS: use a principal and a keytab")
+	if k := f.opts.Kerberos; k != nil {
+		if k.TokenFile != "" {
+			return nil, pfs.Errorf("hdfsfs.key", "", pfs.Unsupported, "it is in an encryption zone, and the KMS takes no delegation token of HDFS: use a principal and a keytab")
+		}
+		if err := f.affirm(ctx, "hdfsfs.key", pfs.Unavailable); err != nil {
+			return nil, err // also for a key that is kept
+		}
 	}
 	return f.keys.Key(ctx, d.GetKeyProvider(), f.user, info)
 }

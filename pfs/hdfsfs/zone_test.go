@@ -3,6 +3,10 @@ package hdfsfs
 import (
 	"bytes"
 	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
 	"os"
 	"path"
 	"strings"
@@ -14,6 +18,7 @@ import (
 	"github.com/paddlecloud/pfs/pfs"
 	"github.com/paddlecloud/pfs/pfs/digest"
 	"github.com/paddlecloud/pfs/pfs/pfstest"
+	"google.golang.org/protobuf/proto"
 )
 
 // makeZone makes a directory in HDFS an encryption zone with a key of its own.
@@ -141,6 +146,33 @@ func resumeInZone(t *testing.T, f, other *FS, data []byte) {
 	}
 }
 
+// TestKMSAskedOnce asks the KMS once for each part and for the file to which Commit copies them, and not at all to read the file.
+func TestKMSAskedOnce(t *testing.T) {
+	c := testbed.HDFSEncrypted(t)
+	o := options(c, c.Scratch(t))
+	o.BlockSize = 2 * pfs.ChunkSize
+	f := open(t, o)
+	makeZone(t, c, f.at("/zone"))
+	d, err := f.serverDefaults(t.Context())
+	must(t, err)
+	kms, err := url.Parse("http://" + strings.TrimPrefix(d.GetKeyProvider(), "kms://http@"))
+	must(t, err)
+	kms.Path = ""
+	proxy, asked := httputil.NewSingleHostReverseProxy(kms), new(atomic.Int64)
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		asked.Add(1)
+		proxy.ServeHTTP(w, r)
+	}))
+	defer s.Close()
+	d.KeyProvider = proto.String("kms://http@" + strings.TrimPrefix(s.URL, "http://") + "/kms")
+	data := pfstest.Pattern(8, 4*pfs.ChunkSize)
+	pfstest.WriteFile(t, f, "/zone/f", data)
+	pfstest.WantFile(t, f, "/zone/f", data)
+	if n := asked.Load(); n != 3 {
+		t.Errorf("the KMS was asked %d times for two parts and their copy", n)
+	}
+}
+
 // TestEncryptionZoneWithoutKMS reads and writes while the KMS is down.
 func TestEncryptionZoneWithoutKMS(t *testing.T) {
 	c := testbed.HDFSEncrypted(t)
@@ -148,6 +180,8 @@ func TestEncryptionZoneWithoutKMS(t *testing.T) {
 	makeZone(t, c, f.at("/zone"))
 	pfstest.WriteFile(t, f, "/zone/f", []byte("content"))
 	c.Kill(t, "kms")
+	pfstest.WantFile(t, f, "/zone/f", []byte("content")) // its key is kept
+	f = open(t, f.opts)
 	_, err := f.Open(t.Context(), "/zone/f")
 	pfstest.WantKind(t, err, pfs.Unavailable)
 	err = f.WriteBatch(t.Context(), []pfs.BatchEntry{{Path: "/zone/g", Data: []byte("more")}})[0]

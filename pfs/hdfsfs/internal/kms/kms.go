@@ -6,35 +6,53 @@ import (
 	"context"
 	"crypto/aes"
 	"crypto/cipher"
+	"crypto/x509"
 	"encoding/base64"
 	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"math/bits"
 	"net/http"
 	"net/url"
 	"strings"
+	"sync"
 	"time"
 
-	krb "github.com/jcmturner/gokrb5/v8/client"
 	"github.com/paddlecloud/pfs/pfs"
 	"github.com/paddlecloud/pfs/pfs/hdfsfs/internal/hdfsproto"
 	"github.com/paddlecloud/pfs/pfs/hdfsfs/internal/sasl"
 )
 
-// Client asks the servers of a KMS.
+// Client asks the servers of a KMS. It keeps keys for a minute, so a right that the KMS takes away ends for a known file within this time.
 type Client struct {
-	// Kerberos returns the holder of the tickets; nil if the KMS believes names.
-	Kerberos func(ctx context.Context) (*krb.Client, error)
+	// Kerberos begins an exchange with a service that has this principal; nil if the KMS believes names.
+	Kerberos func(principal string) (sasl.Mechanism, error)
 
 	// Timeout bounds the wait for an answer.
 	Timeout time.Duration
+
+	mu   sync.Mutex
+	keys map[question]answer
 }
 
-// maxAnswer bounds the bytes of an answer.
-const maxAnswer = 64 << 10
+const (
+	// maxAnswer bounds the bytes of an answer.
+	maxAnswer = 64 << 10
+	// maxAge is how long a key is kept, and maxKeys how many are.
+	maxAge  = time.Minute
+	maxKeys = 4096
+)
+
+// question is all on which the key of a file depends, and who may have it.
+type question struct{ provider, user, version, encrypted, iv string }
+
+type answer struct {
+	key   *Key
+	until time.Time
+}
 
 // aesCTR is the number of AES/CTR/NoPadding among Hadoop's cipher suites.
 const aesCTR = 2
@@ -44,14 +62,23 @@ func (c *Client) Key(ctx context.Context, provider, user string, info *hdfsproto
 	if info.GetSuite() != aesCTR || len(info.GetIv()) != aes.BlockSize {
 		return nil, pfs.Errorf("kms.Key", "", pfs.Unsupported, "the file is encrypted with suite %d: only AES/CTR/NoPadding (%d) is supported", info.GetSuite(), aesCTR)
 	}
+	q := question{provider, user, info.GetKeyVersion(), string(info.GetKey()), string(info.GetIv())}
+	if key := c.kept(q); key != nil {
+		return key, nil
+	}
 	servers, err := parse(provider)
 	if err != nil {
 		return nil, err
 	}
 	for _, server := range servers {
+		asked := time.Now()
 		var secret []byte
 		if secret, err = c.ask(ctx, server, user, info); err == nil {
-			return newKey(secret, info.GetIv())
+			key, err := newKey(secret, info.GetIv())
+			if err == nil {
+				c.keep(q, answer{key, asked.Add(maxAge)})
+			}
+			return key, err
 		}
 		if pfs.KindOf(err) != pfs.Unavailable || ctx.Err() != nil {
 			break
@@ -60,17 +87,39 @@ func (c *Client) Key(ctx context.Context, provider, user string, info *hdfsproto
 	return nil, err
 }
 
+// kept returns a key that is known, else nil.
+func (c *Client) kept(q question) *Key {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if a := c.keys[q]; time.Now().Before(a.until) {
+		return a.key
+	}
+	return nil
+}
+
+func (c *Client) keep(q question, a answer) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if len(c.keys) >= maxKeys {
+		maps.DeleteFunc(c.keys, func(_ question, a answer) bool { return time.Now().After(a.until) })
+	}
+	if c.keys == nil || len(c.keys) >= maxKeys {
+		c.keys = map[question]answer{}
+	}
+	c.keys[q] = a
+}
+
 // parse returns the URLs of the servers.
 func parse(provider string) (all []string, err error) {
 	rest, ok := strings.CutPrefix(provider, "kms://")
-	scheme, rest, at := strings.Cut(rest, "@")
+	protocol, rest, at := strings.Cut(rest, "@")
 	hosts, path, _ := strings.Cut(rest, "/")
 	port := strings.LastIndex(hosts, ":")
-	if !ok || !at || scheme != "http" && scheme != "https" || port < 0 {
+	if !ok || !at || protocol != "http" && protocol != "https" || port < 0 {
 		return nil, pfs.Errorf("kms.Key", "", pfs.Unsupported, "the NameNode gives the key provider %q, which is no KMS (kms://http@host:port/kms)", provider)
 	}
 	for host := range strings.SplitSeq(hosts[:port], ";") {
-		all = append(all, scheme+"://"+host+hosts[port:]+"/"+path)
+		all = append(all, protocol+"://"+host+hosts[port:]+"/"+path)
 	}
 	return all, nil
 }
@@ -104,12 +153,9 @@ func (c *Client) ask(ctx context.Context, server, user string, info *hdfsproto.E
 		return fail(pfs.Invalid, "%w", err)
 	}
 	req.Header.Set("Content-Type", "application/json")
+	var exchange sasl.Mechanism
 	if c.Kerberos != nil {
-		client, err := c.Kerberos(within)
-		if err != nil {
-			return nil, err
-		}
-		if err := negotiate(client, req); err != nil {
+		if exchange, err = c.negotiate(req); err != nil {
 			return fail(pfs.Unavailable, "%w", err)
 		}
 	}
@@ -122,6 +168,9 @@ func (c *Client) ask(ctx context.Context, server, user string, info *hdfsproto.E
 		if errors.As(err, &wrapped) {
 			err = wrapped.Err // without the URL
 		}
+		if unknown := (x509.UnknownAuthorityError{}); errors.As(err, &unknown) {
+			return fail(pfs.Unavailable, "%w: add its authority to the certificates of this system, or name a file with it in SSL_CERT_FILE", err)
+		}
 		return fail(pfs.Unavailable, "%w", err)
 	}
 	defer resp.Body.Close()
@@ -133,6 +182,11 @@ func (c *Client) ask(ctx context.Context, server, user string, info *hdfsproto.E
 		return fail(pfs.Permission, "%s may not decrypt with the key %q (DECRYPT_EEK): its administrator gives the right", user, info.GetKeyName())
 	case resp.StatusCode != http.StatusOK:
 		return fail(pfs.Unavailable, "%s: %s", resp.Status, reason(text))
+	}
+	if exchange != nil {
+		if err := proven(exchange, resp.Header); err != nil {
+			return fail(pfs.Unavailable, "it does not prove that it is the KMS: %w", err)
+		}
 	}
 	var v version
 	if err := json.Unmarshal(text, &v); err != nil {
@@ -156,18 +210,39 @@ func reason(text []byte) string {
 	return e.Remote.Message
 }
 
+// scheme begins the headers of SPNEGO.
+const scheme = "Negotiate "
+
 // negotiate adds the proof of the client's identity.
-func negotiate(client *krb.Client, req *http.Request) error {
-	m, err := sasl.NewGSSAPI(client, "HTTP/"+req.URL.Hostname())
+func (c *Client) negotiate(req *http.Request) (sasl.Mechanism, error) {
+	m, err := c.Kerberos("HTTP/" + req.URL.Hostname())
 	if err != nil {
-		return err
+		return nil, err
 	}
 	token, err := m.Start(nil)
 	if err != nil {
+		return nil, err
+	}
+	req.Header.Set("Authorization", scheme+base64.StdEncoding.EncodeToString(token))
+	return m, nil
+}
+
+// proven checks that the server that got the request has the key of its principal. The proof does not cover the answer: what
+// keeps others from reading and changing it is HTTPS.
+func proven(m sasl.Mechanism, header http.Header) error {
+	for _, value := range header.Values("WWW-Authenticate") {
+		text, ok := strings.CutPrefix(value, scheme)
+		if !ok {
+			continue
+		}
+		token, err := base64.StdEncoding.DecodeString(text)
+		if err != nil {
+			return err
+		}
+		_, err = m.Next(token)
 		return err
 	}
-	req.Header.Set("Authorization", "Negotiate "+base64.StdEncoding.EncodeToString(token))
-	return nil
+	return errors.New("its answer has no token of Kerberos")
 }
 
 // Key is the key of a file. Its methods may be called concurrently.
