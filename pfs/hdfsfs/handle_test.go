@@ -1,11 +1,16 @@
 package hdfsfs
 
 import (
+	"context"
 	"io"
+	"net"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/paddlecloud/pfs/internal/testbed"
 	"github.com/paddlecloud/pfs/pfs"
+	"github.com/paddlecloud/pfs/pfs/hdfsfs/internal/datanode"
 	"github.com/paddlecloud/pfs/pfs/pfstest"
 )
 
@@ -144,5 +149,56 @@ func TestAppendToAllReplicas(t *testing.T) {
 		if want := h.file.Load().st.Replication; len(blocks) != 1 || len(blocks[0].Hosts) != want {
 			t.Fatalf("after %d appends: %+v, want %d replicas", i+1, blocks, want)
 		}
+	}
+}
+
+// cutConn fails the next write, or the next read that gets something, once it is armed.
+type cutConn struct {
+	net.Conn
+	write, read *atomic.Bool
+}
+
+func (c cutConn) Write(p []byte) (int, error) {
+	if c.write.CompareAndSwap(true, false) {
+		c.Close()
+		return 0, io.ErrClosedPipe
+	}
+	return c.Conn.Write(p)
+}
+
+func (c cutConn) Read(p []byte) (int, error) {
+	n, err := c.Conn.Read(p)
+	if n > 0 && c.read.CompareAndSwap(true, false) {
+		c.Close()
+		return 0, io.ErrUnexpectedEOF
+	}
+	return n, err
+}
+
+// TestSyncRepaired loses the last packet of a block at a Sync, or its acknowledgement, after which the other DataNodes have closed
+// their replicas. The block is on the disks of those that are left.
+func TestSyncRepaired(t *testing.T) {
+	testbed.Long(t)
+	c := testbed.HDFS(t)
+	f := open(t, options(c, c.Scratch(t)))
+	f.nodes.Close()
+	var lose struct{ write, read atomic.Bool }
+	f.nodes = datanode.NewClient(datanode.Options{Timeout: f.opts.Timeout, Dial: func(ctx context.Context, address string) (net.Conn, error) {
+		conn, err := new(net.Dialer).DialContext(ctx, "tcp", address)
+		return cutConn{conn, &lose.write, &lose.read}, err
+	}})
+	data := pfstest.Pattern(6, small)
+	for name, what := range map[string]*atomic.Bool{"/packet": &lose.write, "/acknowledgement": &lose.read} {
+		h := openFor(t, f, pfs.Path(name), appending|pfs.OpenCreate)
+		appendAll(t, h, data[:small/2])
+		time.Sleep(time.Second) // all of it is acknowledged
+		what.Store(true)
+		must(t, h.Sync(t.Context()))
+		if what.Load() {
+			t.Errorf("%s: nothing was lost", name)
+		}
+		appendAll(t, h, data[small/2:])
+		must(t, h.Close(t.Context()))
+		pfstest.WantFile(t, f, pfs.Path(name), data)
 	}
 }

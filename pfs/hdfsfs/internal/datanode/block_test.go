@@ -24,7 +24,7 @@ type fakePipeline struct {
 
 	mu         sync.Mutex
 	data       []byte   // of the replicas
-	synced     bool     // the last packet asked for it
+	synced     bool     // the last packet of the last pipeline asked for it
 	generation uint64   // the last one that was given out
 	replaced   []uint64 // generations that the NameNode was told of
 	built      []hdfsproto.Stage
@@ -143,8 +143,11 @@ func (p *fakePipeline) write(conn net.Conn, in *bufio.Reader, req *hdfsproto.OpW
 	p.mu.Lock()
 	p.built, p.nodes = append(p.built, stage), int(req.GetPipelineSize())
 	n := p.nodes
-	if stage == hdfsproto.Stage_PIPELINE_SETUP_STREAMING_RECOVERY || stage == hdfsproto.Stage_PIPELINE_CLOSE_RECOVERY {
-		if req.GetMinReceived() > uint64(len(p.data)) || req.GetMaxReceived() < req.GetMinReceived() || req.GetGenerationStamp() != p.generation {
+	p.synced = false
+	switch stage {
+	case hdfsproto.Stage_PIPELINE_SETUP_STREAMING_RECOVERY, hdfsproto.Stage_PIPELINE_CLOSE_RECOVERY, hdfsproto.Stage_PIPELINE_SETUP_APPEND_RECOVERY:
+		whole := stage == hdfsproto.Stage_PIPELINE_SETUP_APPEND_RECOVERY
+		if req.GetMinReceived() > uint64(len(p.data)) || whole && req.GetMinReceived() < uint64(len(p.data)) || req.GetMaxReceived() < req.GetMinReceived() || req.GetGenerationStamp() != p.generation {
 			p.t.Errorf("a pipeline of %d to %d bytes and generation %d, there are %d and %d", req.GetMinReceived(), req.GetMaxReceived(), req.GetGenerationStamp(), len(p.data), p.generation)
 		}
 		p.data = p.data[:req.GetMinReceived()]
@@ -328,6 +331,37 @@ func TestBlockAppended(t *testing.T) {
 		}
 		if err != nil || !bytes.Equal(p.data, data) || p.built[0] != hdfsproto.Stage_PIPELINE_SETUP_APPEND || len(p.replaced) != 1 || p.synced != (n > 1) {
 			t.Errorf("after %d bytes: %d are stored, %v, pipelines %v, synced %v", n, len(p.data), err, p.built, p.synced)
+		}
+	}
+}
+
+// TestBlockSyncedAfterRepair loses each packet of a durable block once, or its acknowledgement: the last packet of the last pipeline asks
+// the DataNodes to write the block to their disks.
+func TestBlockSyncedAfterRepair(t *testing.T) {
+	const packets = 3
+	data := pattern(packets * packetBytes)
+	for at := range packets + 1 {
+		for _, what := range []string{"end", "error"} {
+			p := &fakePipeline{t: t, spare: 1}
+			var once sync.Once
+			p.fault = func(_ hdfsproto.Stage, packet int) (now fault) {
+				if packet == at {
+					once.Do(func() { now = fault{what, 1} })
+				}
+				return now
+			}
+			b, err := p.client(30*time.Second).Create(p, p.located(1, 3), BlockOptions{Size: 1 << 30, Replicas: 3, Durable: true}, NewSums(0))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err = b.Write(data); err == nil {
+				_, err = b.Close()
+			}
+			p.mu.Lock()
+			if err != nil || !p.synced || !bytes.Equal(p.data, data) || len(p.built) != 2 || len(p.replaced) != 1 {
+				t.Errorf("%s at packet %d: synced %v, %d bytes, pipelines %v, %v", what, at, p.synced, len(p.data), p.built, err)
+			}
+			p.mu.Unlock()
 		}
 	}
 }

@@ -29,7 +29,7 @@
 //	closing              the last packet is acknowledged                done
 //	repairing            a pipeline of those that are left, and a       streaming from the first packet that is not
 //	                     new one if half of the replicas are lost,      acknowledged; done if it was closing
-//	                     with a new generation of the block
+//	                     with a new generation of the block             and need not be on the disks
 //	repairing            none is left, or the NameNode refuses          failed
 //
 // A DataNode that is added first gets what is acknowledged from another one. The new generation, which the NameNode gives and is told

@@ -29,11 +29,14 @@ func (e *LostError) Unwrap() error { return e.Last }
 
 // repair builds a pipeline of the DataNodes that are left, with another one where too few are left. The block gets a new
 // generation, by which the NameNode knows the replicas that miss something. It returns nil if the pipeline was to be
-// closed, and is.
+// closed, and is. A durable block is opened again for this, complete replicas too: DataNodes that only close it do not write it to
+// their disks first.
 func (b *Block) repair(failure *PipelineError) (*conn, error) {
 	closing := b.closing()
 	stage := hdfsproto.Stage_PIPELINE_SETUP_STREAMING_RECOVERY
 	switch {
+	case closing && b.opts.Durable:
+		stage = hdfsproto.Stage_PIPELINE_SETUP_APPEND_RECOVERY
 	case closing:
 		stage = hdfsproto.Stage_PIPELINE_CLOSE_RECOVERY
 	case failure == nil:
@@ -77,7 +80,7 @@ func (b *Block) repair(failure *PipelineError) (*conn, error) {
 			return nil, err
 		}
 		b.line.block = fresh
-		if closing {
+		if stage == hdfsproto.Stage_PIPELINE_CLOSE_RECOVERY {
 			cn.Close()
 			return nil, nil
 		}
