@@ -22,7 +22,8 @@ var blockPauses = []time.Duration{0, 50 * time.Millisecond, 100 * time.Milliseco
 const maxFew = 6
 
 // nextBlock begins the next block of the file. For minutes after a DataNode died, the NameNode still chooses it. So it is told
-// which DataNodes failed here in the last minute, unless it then names fewer than two: they may be back.
+// which DataNodes failed here in the last minute, unless it then names fewer than two: they may be back. A block group cannot leave out
+// one that is not back as a pipeline can, so it first waits for DataNodes that are too busy.
 func (a *attempt) nextBlock() error {
 	ctx := context.Background()
 	var failed []*hdfsproto.DatanodeInfo // for this block
@@ -36,9 +37,9 @@ func (a *attempt) nextBlock() error {
 			if err == nil {
 				err = a.abandonBlock(ctx, located)
 			}
-			if len(dead) > 0 {
+			if len(dead) > 0 && (a.coding.policy == nil || i == maxFew) {
 				dead = nil
-			} else if i++; err == nil {
+			} else if i++; err == nil || is(err, pfs.Unavailable) {
 				err = wait(ctx, blockPauses[i-1])
 			}
 			if err == nil || is(err, pfs.Unavailable) {

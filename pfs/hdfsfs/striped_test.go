@@ -175,6 +175,56 @@ func TestErasureCodedRepaired(t *testing.T) {
 	}
 }
 
+// TestErasureCodedProtected writes erasure-coded files where data transfer is signed and encrypted, by Kerberos and by a key of the
+// cluster; in the latter in an encryption zone, too. While each file is written, one DataNode becomes silent. The file is read without it,
+// and by Hadoop's client when it answers again.
+func TestErasureCodedProtected(t *testing.T) {
+	testbed.Long(t)
+	secure := testbed.HDFSSecure(t)
+	root := secure.Scratch(t)
+	for _, protection := range []string{"integrity", "privacy"} {
+		secure.Do(t, "kinit", "nn")
+		silentWhileCoded(t, secure, protectedBy(protection)(t, secure, root), pfs.Path("/"+protection))
+	}
+	encrypted := testbed.HDFSEncrypted(t)
+	o := options(encrypted, encrypted.Scratch(t))
+	silentWhileCoded(t, encrypted, o, "/coded")
+	makeZone(t, encrypted, o.Root+"/zone")
+	silentWhileCoded(t, encrypted, o, "/zone/coded")
+}
+
+func silentWhileCoded(t *testing.T, c *testbed.HDFSCluster, o Options, dir pfs.Path) {
+	t.Helper()
+	o.BlockSize, o.PartSize, o.Timeout = 4*small, 4*small, 3*time.Second
+	code(t, c, open(t, o), dir)
+	data := pfstest.Pattern(9, 9*small+77)
+	for _, dn := range []string{"dn1", "dn2", "dn3"} {
+		f := open(t, o)
+		name := dir.Join(dn)
+		w, err := f.Create(t.Context(), name, pfs.CreateOptions{})
+		must(t, err)
+		silent := false
+		writeOnce(t, w, data, func(off int) {
+			if off >= 3*small && !silent {
+				silent = true
+				c.Pause(t, dn)
+			}
+		})
+		must(t, w.Close(t.Context()))
+		pfstest.WantFile(t, open(t, o), name, data)
+		c.Resume(t, dn)
+		waitForUnits(t, f, name) // which the NameNode has the DataNode make again
+		if st, err := f.status(t.Context(), name); err != nil || newCoding(st.policy).name != "XOR-2-1-1024k" {
+			t.Errorf("%s is not erasure-coded, %v", name, err)
+		}
+		to := path.Join(t.TempDir(), "copy")
+		c.Do(t, "fs", "-get", f.at(name), to)
+		if got, err := os.ReadFile(to); err != nil || !bytes.Equal(got, data) {
+			t.Errorf("Hadoop's client reads %d bytes of %s: %v", len(got), name, err)
+		}
+	}
+}
+
 // TestConformanceErasureCoded runs the suite in a directory with an erasure code.
 func TestConformanceErasureCoded(t *testing.T) {
 	testbed.Long(t)
