@@ -20,6 +20,7 @@ const (
 type claims struct {
 	jwt.RegisteredClaims
 	Generation string `json:"gen"`
+	Session    string `json:"sid,omitempty"`
 }
 
 // signer makes and checks access tokens.
@@ -41,8 +42,8 @@ func newSigner(key []byte, life time.Duration, now func() time.Time) *signer {
 	)}
 }
 
-// issue makes a token for the account and returns its expiry.
-func (s *signer) issue(a Account) (token string, expires time.Time, err error) {
+// issue makes a token for the account, in a session or in none, and returns its expiry.
+func (s *signer) issue(a Account, session string) (token string, expires time.Time, err error) {
 	now := s.now()
 	expires = now.Add(s.life).Truncate(time.Second)
 	token, err = jwt.NewWithClaims(jwt.SigningMethodHS256, claims{
@@ -53,6 +54,7 @@ func (s *signer) issue(a Account) (token string, expires time.Time, err error) {
 			ID:        rand.Text(),
 		},
 		Generation: a.Generation,
+		Session:    session,
 	}).SignedString(s.key)
 	if err != nil {
 		return "", time.Time{}, pfs.E("auth.issue", "", pfs.Other, err)

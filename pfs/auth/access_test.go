@@ -85,7 +85,7 @@ func otherBits(c byte) string {
 func FuzzCheckAccess(f *testing.F) {
 	c := newClock()
 	s := newSigner(bytes.Repeat([]byte{7}, keySize), time.Minute, c.Now)
-	good, _, err := s.issue(Account{Identity: Identity{Name: "ann"}, Generation: "g"})
+	good, _, err := s.issue(Account{Identity: Identity{Name: "ann"}, Generation: "g"}, "")
 	if err != nil {
 		f.Fatal(err)
 	}

@@ -18,7 +18,9 @@ import (
 // still valid. A gateway whose configuration trusts names makes one from the account alone.
 type Grant struct {
 	Account
-	Key string // the fingerprint of the public key that was proved; empty for passwords and tokens
+	Key     string    // the fingerprint of the public key that was proved; empty for passwords and tokens
+	Session string    // the session that a token belongs to; empty for passwords and keys
+	Expires time.Time // when a token ends, if there is one
 }
 
 // Authenticate checks the password of a user at the address remote, as Login does, but makes no tokens. A correct
@@ -64,7 +66,7 @@ func (s *Service) AuthenticateToken(ctx context.Context, access string) (Grant, 
 		return Grant{}, err
 	}
 	account, err := s.accountOfGeneration(op, c.Subject, c.Generation)
-	return Grant{Account: account}, err
+	return Grant{Account: account, Session: c.Session, Expires: c.ExpiresAt.Add(leeway)}, err
 }
 
 // Check answers Unauthenticated if the account of g was removed, if its password, role or identity on the stores

@@ -21,9 +21,17 @@ func TestAuthenticate(t *testing.T) {
 		_, err := s.Authenticate(ctx, user, password, home)
 		wantKind(t, err, pfs.Unauthenticated)
 	}
-	byToken, err := s.AuthenticateToken(ctx, mustLogin(t, s).Access)
-	if err != nil || byToken != g {
-		t.Errorf("by token %+v, %v; want %+v", byToken, err, g)
+	tokens := mustLogin(t, s)
+	byToken, err := s.AuthenticateToken(ctx, tokens.Access)
+	if err != nil || byToken.Account != g.Account || byToken.Session == "" || !byToken.Expires.Equal(tokens.Expires.Add(leeway)) {
+		t.Errorf("by token %+v, %v; want %+v with a session", byToken, err, g)
+	}
+	refreshed, err := s.Refresh(ctx, tokens.Refresh, home)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if again, err := s.AuthenticateToken(ctx, refreshed.Access); err != nil || again.Session != byToken.Session {
+		t.Errorf("refreshed: %+v, %v; want the session of %+v", again, err, byToken)
 	}
 	c.Advance(DefaultAccessLife + time.Minute)
 	if err := s.Check(g); err != nil {

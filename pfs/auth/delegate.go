@@ -6,7 +6,6 @@ import (
 	"crypto/sha256"
 	"errors"
 	"io/fs"
-	"time"
 
 	"github.com/paddlecloud/pfs/pfs"
 )
@@ -57,23 +56,39 @@ func (s *Service) Delegate(ctx context.Context, g Grant) (Tokens, error) {
 	return s.begin(op, g.Account)
 }
 
-// AuthenticateDelegated returns the user of a session by its refresh token, and when the session ends.
-func (s *Service) AuthenticateDelegated(ctx context.Context, refresh string) (Grant, time.Time, error) {
+// AuthenticateDelegated returns the user of a session by its refresh token.
+func (s *Service) AuthenticateDelegated(ctx context.Context, refresh string) (Grant, error) {
 	const op = "auth.AuthenticateDelegated"
 	if err := pfs.CheckContext(ctx, op, ""); err != nil {
-		return Grant{}, time.Time{}, err
+		return Grant{}, err
 	}
 	token, ok := parseRefresh(refresh)
 	if !ok {
-		return Grant{}, time.Time{}, pfs.Errorf(op, "", pfs.Unauthenticated, "not a refresh token: log in again")
+		return Grant{}, pfs.Errorf(op, "", pfs.Unauthenticated, "not a refresh token: log in again")
 	}
-	r, err := s.refresh.get(op, token)
-	if errors.Is(err, fs.ErrNotExist) || err == nil && !s.opts.Now().Before(r.Expires) {
-		return Grant{}, time.Time{}, pfs.Errorf(op, "", pfs.Unauthenticated, "the session has ended or was logged out: log in again")
-	}
+	r, err := s.readSession(op, token.path(s.refresh.dir))
 	if err != nil {
-		return Grant{}, time.Time{}, err
+		return Grant{}, err
 	}
 	account, err := s.accountOfGeneration(op, r.User, r.Generation)
-	return Grant{Account: account}, r.Expires, err
+	return Grant{Account: account, Session: token.session(), Expires: r.Expires}, err
+}
+
+// CheckSession answers Unauthenticated if the session of g has ended. Check does not look at it, because an access token
+// outlasts a logout.
+func (s *Service) CheckSession(g Grant) error {
+	if g.Session == "" {
+		return nil
+	}
+	_, err := s.readSession("auth.CheckSession", sessionPath(s.refresh.dir, g.Name, g.Session))
+	return err
+}
+
+// readSession returns the record of a session that has not ended.
+func (s *Service) readSession(op, path string) (refreshRecord, error) {
+	r, err := readRefresh(op, path)
+	if errors.Is(err, fs.ErrNotExist) || err == nil && !s.opts.Now().Before(r.Expires) {
+		err = pfs.Errorf(op, "", pfs.Unauthenticated, "the session has ended or was logged out: log in again")
+	}
+	return r, err
 }

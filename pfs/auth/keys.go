@@ -165,5 +165,5 @@ func (s *Service) AuthenticateKey(ctx context.Context, user, fingerprint string)
 	if !ok || !r.hasKey(fingerprint) {
 		return Grant{}, pfs.Errorf(op, "", pfs.Unauthenticated, "wrong user name or public key")
 	}
-	return Grant{r.account(), fingerprint}, nil
+	return Grant{Account: r.account(), Key: fingerprint}, nil
 }

@@ -42,10 +42,21 @@ func parseRefresh(s string) (t refreshToken, ok bool) {
 
 func (t refreshToken) String() string { return base64.RawURLEncoding.EncodeToString(t[:]) }
 
-// path returns the token's file below dir, named by a hash of the secret.
-func (t refreshToken) path(dir string) string {
+// session returns the name of the session, which does not tell the secret.
+func (t refreshToken) session() string {
 	sum := sha256.Sum256(t[:])
-	return filepath.Join(dir, hex.EncodeToString(t[:refreshUserLen]), hex.EncodeToString(sum[:]))
+	return hex.EncodeToString(sum[:])
+}
+
+// path returns the token's file below dir, named by the session.
+func (t refreshToken) path(dir string) string {
+	return filepath.Join(dir, hex.EncodeToString(t[:refreshUserLen]), t.session())
+}
+
+// sessionPath is path for a session of which only the user and the name are known.
+func sessionPath(dir, user, session string) string {
+	sum := sha256.Sum256([]byte(user))
+	return filepath.Join(dir, hex.EncodeToString(sum[:refreshUserLen]), session)
 }
 
 // refreshRecord is the stored form of a refresh token. The modification time of the file is the

@@ -115,13 +115,13 @@ func (s *Service) logRefused(msg, user, remote string) {
 
 // begin makes the tokens of a new session.
 func (s *Service) begin(op string, account Account) (Tokens, error) {
-	access, expires, err := s.signer.issue(account)
+	refresh := newRefreshToken(account.Name)
+	access, expires, err := s.signer.issue(account, refresh.session())
 	if err != nil {
 		return Tokens{}, err
 	}
 	now := s.opts.Now()
 	r := refreshRecord{User: account.Name, Generation: account.Generation, Created: now, Expires: now.Add(RefreshLife)}
-	refresh := newRefreshToken(account.Name)
 	if err := s.refresh.add(op, refresh, r); err != nil {
 		return Tokens{}, err
 	}
@@ -137,7 +137,7 @@ func (s *Service) Issue(name string) (token string, expires time.Time, err error
 	if err != nil {
 		return "", time.Time{}, err
 	}
-	return s.signer.issue(account)
+	return s.signer.issue(account, "")
 }
 
 // Begin begins a session of the account name, for work elsewhere that the service does for the account. Logout ends it.
@@ -180,7 +180,7 @@ func (s *Service) Refresh(ctx context.Context, refresh, remote string) (Tokens, 
 		s.note(s.refresh.remove(op, token))
 		return Tokens{}, err
 	}
-	access, expires, err := s.signer.issue(account)
+	access, expires, err := s.signer.issue(account, token.session())
 	if err != nil {
 		return Tokens{}, err
 	}

@@ -30,8 +30,7 @@ func (c *call) authenticate() (err error) {
 func (c *call) credentials() (auth.Grant, error) {
 	name := c.params.text("user.name")
 	if token := c.params.text("delegation"); token != "" && c.op.name != "GETDELEGATIONTOKEN" {
-		g, _, err := c.delegated(token)
-		return g, err
+		return c.delegated(token)
 	}
 	if c.r.Header.Get("Authorization") != "" {
 		g, byToken, err := gateway.Authenticate(c.r, c.cfg.Auth, c.cfg.Refused)
@@ -44,8 +43,7 @@ func (c *call) credentials() (auth.Grant, error) {
 		return g, err
 	}
 	if token := c.params.text("token"); token != "" && (c.op.name == "RENEWDELEGATIONTOKEN" || c.op.name == "CANCELDELEGATIONTOKEN") {
-		g, _, err := c.delegated(token)
-		return g, err
+		return c.delegated(token)
 	}
 	if name == "" || !c.cfg.TrustUserName {
 		return auth.Grant{}, exception{unauthenticated, "Authentication required: log in with a user name and a password (HTTP Basic), a bearer token or a delegation token", http.StatusUnauthorized}

@@ -18,6 +18,7 @@ import (
 const (
 	paramUser      = "pfs-user"
 	paramExpires   = "pfs-expires"
+	paramSession   = "pfs-session"
 	paramVersion   = "pfs-version"
 	paramSignature = "pfs-signature"
 )
@@ -41,7 +42,12 @@ func (c *call) redirect(version string) (answer, error) {
 	}
 	q := c.signedParams()
 	q.Set(paramUser, c.user.Name)
-	q.Set(paramExpires, strconv.FormatInt(c.now().Add(redirectLife).Unix(), 10))
+	expires := c.now().Add(redirectLife)
+	if e := c.user.Expires; !e.IsZero() && e.Before(expires) {
+		expires = e
+	}
+	q.Set(paramExpires, strconv.FormatInt(expires.Unix(), 10))
+	q.Set(paramSession, c.user.Session) // also if it is empty, so that it is never what the client sent
 	q.Set(paramVersion, version)
 	q.Set(paramSignature, c.signature(c.user, q))
 	u := url.URL{Scheme: gateway.Scheme(c.r), Host: c.host(), Path: c.r.URL.Path, RawPath: c.r.URL.RawPath, RawQuery: q.Encode()}
@@ -99,5 +105,9 @@ func (c *call) checkRedirect() (auth.Grant, error) {
 	if err != nil || !c.now().Before(time.Unix(expires, 0)) {
 		return auth.Grant{}, forbidden(accessControl, "the address of this %s has expired: begin again without its parameters pfs-*", c.op.name)
 	}
-	return g, nil
+	g.Session = c.params.text(paramSession)
+	if err = c.cfg.Auth.CheckSession(g); isKind(err, pfs.Unauthenticated) {
+		err = forbidden(accessControl, "the session that asked for the address of this %s has ended: log in, and begin again without its parameters pfs-*", c.op.name)
+	}
+	return g, err
 }

@@ -8,8 +8,8 @@
 //
 // CREATE and APPEND have two steps, as with a NameNode and a DataNode. The first one carries no data and is answered
 // with the address for the second. That address is at this gateway again, by the name that the client used, and it
-// carries a signature in place of credentials: for this user, operation, path and parameters, until it expires. Any
-// replica accepts it. An address for CREATE is also bound to the version that the file had, so it creates the file
+// carries a signature in place of credentials: for this user, operation, path and parameters. It ends with the token and
+// the session that asked for it, and after an hour. Any replica accepts it. An address for CREATE is also bound to the version that the file had, so it creates the file
 // once.
 //
 // # Modes
@@ -52,8 +52,10 @@ type Authenticator interface {
 	Sign(purpose string, g auth.Grant, message []byte) []byte
 	// Delegate makes a token that stands for the account until it expires or is canceled by Logout.
 	Delegate(ctx context.Context, g auth.Grant) (auth.Tokens, error)
-	AuthenticateDelegated(ctx context.Context, token string) (auth.Grant, time.Time, error)
+	AuthenticateDelegated(ctx context.Context, token string) (auth.Grant, error)
 	Logout(ctx context.Context, token string) (user string, err error)
+	// CheckSession returns an error if the session of g has ended.
+	CheckSession(g auth.Grant) error
 }
 
 // Config is the configuration of a Server. Fields without a stated default are required.

@@ -13,11 +13,23 @@ import (
 	"time"
 
 	"github.com/paddlecloud/pfs/internal/gateway/gatewaytest"
+	"github.com/paddlecloud/pfs/internal/hadooptoken"
 	"github.com/paddlecloud/pfs/internal/pace"
 	"github.com/paddlecloud/pfs/pfs"
+	"github.com/paddlecloud/pfs/pfs/auth"
 	"github.com/paddlecloud/pfs/pfs/memfs"
 	"github.com/paddlecloud/pfs/pfs/webhdfs"
 )
+
+// serveHandler returns a gateway that does not listen, whose users are believed.
+func serveHandler(t *testing.T, s *gatewaytest.Service) http.Handler {
+	t.Helper()
+	h, err := webhdfs.New(webhdfs.Config{Auth: s.Auth, Open: s.Open("webhdfs"), Home: gatewaytest.Home, TrustUserName: true, Root: "/pfs/dc/home/{user}"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return h
+}
 
 // TestSlowBody sends files slowly: a steady one arrives, and one of a byte a second is given up.
 func TestSlowBody(t *testing.T) {
@@ -28,10 +40,7 @@ func TestSlowBody(t *testing.T) {
 	}{{"steady", 32 << 10, 201}, {"a byte a second", 1, 503}} {
 		synctest.Test(t, func(t *testing.T) {
 			s := gatewaytest.New(t, memfs.New(memfs.Options{}))
-			h, err := webhdfs.New(webhdfs.Config{Auth: s.Auth, Open: s.Open("webhdfs"), Home: gatewaytest.Home, TrustUserName: true, Root: "/pfs/dc/home/{user}"})
-			if err != nil {
-				t.Fatal(err)
-			}
+			h := serveHandler(t, s)
 			q := "/webhdfs/v1/f?op=CREATE&user.name=" + url.QueryEscape(alice)
 			location := gatewaytest.Ask(t, h, "PUT", q, "", nil).Header.Get("Location")
 			address, err := url.Parse(location)
@@ -71,10 +80,7 @@ func TestSlowBody(t *testing.T) {
 func TestSlowRequests(t *testing.T) {
 	gatewaytest.Slow(t, func(t *testing.T) (http.Handler, []string) {
 		s := gatewaytest.New(t, memfs.New(memfs.Options{}))
-		h, err := webhdfs.New(webhdfs.Config{Auth: s.Auth, Open: s.Open("webhdfs"), Home: gatewaytest.Home, TrustUserName: true, Root: "/pfs/dc/home/{user}"})
-		if err != nil {
-			t.Fatal(err)
-		}
+		h := serveHandler(t, s)
 		user := "&user.name=" + url.QueryEscape(alice)
 		second, err := url.Parse(gatewaytest.Ask(t, h, "PUT", "/webhdfs/v1/f?op=CREATE"+user, "", nil).Header.Get("Location"))
 		if err != nil {
@@ -96,10 +102,7 @@ func TestSlowRequests(t *testing.T) {
 func TestRedirectExpires(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := gatewaytest.New(t, memfs.New(memfs.Options{}))
-		h, err := webhdfs.New(webhdfs.Config{Auth: s.Auth, Open: s.Open("webhdfs"), Home: gatewaytest.Home})
-		if err != nil {
-			t.Fatal(err)
-		}
+		h := serveHandler(t, s)
 		for _, tt := range []struct {
 			method, query string
 			after         time.Duration
@@ -116,4 +119,76 @@ func TestRedirectExpires(t *testing.T) {
 			}
 		}
 	})
+}
+
+// TestRedirectEndsWithCredential ends the credential that asked for the first step before the second one.
+func TestRedirectEndsWithCredential(t *testing.T) {
+	logout := func(t *testing.T, s *gatewaytest.Service, refresh string) {
+		if _, err := s.Auth.Logout(t.Context(), refresh); err != nil {
+			t.Error(err)
+		}
+	}
+	nothing := func(*testing.T, *gatewaytest.Service, string) {}
+	for _, tt := range []struct {
+		what   string
+		bearer bool          // else a delegation token
+		before time.Duration // the first step, after the token was made
+		end    func(t *testing.T, s *gatewaytest.Service, refresh string)
+		after  time.Duration // the second step, after the first one
+		want   int
+	}{
+		{"a delegation token", false, 0, nothing, 59 * time.Minute, 201},
+		{"a canceled delegation token", false, 0, logout, 0, 403},
+		{"a delegation token before its end", false, auth.RefreshLife - time.Minute, nothing, time.Minute - time.Second, 201},
+		{"an expired delegation token", false, auth.RefreshLife - time.Minute, nothing, time.Minute, 403},
+		{"an access token", true, 0, nothing, auth.DefaultAccessLife - time.Second, 201},
+		{"an expired access token", true, 0, nothing, auth.DefaultAccessLife + time.Minute, 403},
+		{"an access token of a session that was logged out", true, 0, logout, 0, 403},
+	} {
+		for method, query := range map[string]string{"PUT": "op=CREATE&overwrite=true", "POST": "op=APPEND"} {
+			synctest.Test(t, func(t *testing.T) {
+				s := gatewaytest.New(t, memfs.New(memfs.Options{}))
+				h := serveHandler(t, s)
+				made := gatewaytest.Ask(t, h, "PUT", "/webhdfs/v1"+home+"/f?op=CREATE", alice, nil)
+				if made = gatewaytest.Ask(t, h, "PUT", made.Header.Get("Location"), "", strings.NewReader("x")); made.Code != 201 {
+					t.Fatal(made)
+				}
+				first, header, refresh := "/webhdfs/v1"+home+"/f?pfs-session=x&"+query, []string(nil), ""
+				if tt.bearer {
+					tokens, err := s.Auth.Login(t.Context(), alice, gatewaytest.Password, "192.0.2.1:1")
+					if err != nil {
+						t.Fatal(err)
+					}
+					header, refresh = []string{"Authorization", "Bearer " + tokens.Access}, tokens.Refresh
+				} else {
+					var a struct{ Token struct{ URLString string } }
+					decode(t, gatewaytest.Ask(t, h, "GET", "/webhdfs/v1/?op=GETDELEGATIONTOKEN", alice, nil).Body, &a)
+					token, err := hadooptoken.ParseURL(a.Token.URLString)
+					if err != nil {
+						t.Fatal(err)
+					}
+					first += "&delegation=" + a.Token.URLString
+					refresh = string(token.Password)
+				}
+				time.Sleep(tt.before)
+				a := gatewaytest.Ask(t, h, method, first, "", nil, header...)
+				there := a.Header.Get("Location")
+				if there == "" {
+					t.Fatalf("%s: %+v", tt.what, a)
+				}
+				tt.end(t, s, refresh)
+				time.Sleep(tt.after)
+				a = gatewaytest.Ask(t, h, method, there, "", strings.NewReader("y"))
+				if ok := a.Code/100 == 2; ok != (tt.want == 201) || !ok && (a.Code != 403 || exceptionOf(a.Body) != "AccessControlException") {
+					t.Errorf("%s of %s: %+v", method, tt.what, a)
+				}
+				if tt.bearer || tt.want == 201 {
+					return
+				}
+				if a := gatewaytest.Ask(t, h, method, first, "", nil); a.Code != 403 || exceptionOf(a.Body) != "InvalidToken" {
+					t.Errorf("%s by %s: %+v", method, tt.what, a)
+				}
+			})
+		}
+	}
 }

@@ -27,38 +27,38 @@ func getDelegationToken(ctx context.Context, c *call) (answer, error) {
 	return answer{body: named("Token", named("urlString", token.URL()))}, nil
 }
 
-// delegated returns the user of a delegation token, and when the token expires.
-func (c *call) delegated(text string) (auth.Grant, time.Time, error) {
+// delegated returns the user of a delegation token.
+func (c *call) delegated(text string) (auth.Grant, error) {
 	token, err := hadooptoken.ParseURL(text)
 	var id hadooptoken.Identifier
 	if err == nil {
 		id, err = hadooptoken.ParseIdentifier(token.Identifier)
 	}
 	if err != nil {
-		return auth.Grant{}, time.Time{}, forbidden(invalidToken, "%v", err)
+		return auth.Grant{}, forbidden(invalidToken, "%v", err)
 	}
-	g, expires, err := c.cfg.Auth.AuthenticateDelegated(c.r.Context(), string(token.Password))
+	g, err := c.cfg.Auth.AuthenticateDelegated(c.r.Context(), string(token.Password))
 	switch {
 	case isKind(err, pfs.Unauthenticated) || err == nil && g.Name != id.Owner:
-		return auth.Grant{}, time.Time{}, forbidden(invalidToken, "the delegation token of %.80q is not valid here, has expired or was canceled", id.Owner)
+		return auth.Grant{}, forbidden(invalidToken, "the delegation token of %.80q is not valid here, has expired or was canceled", id.Owner)
 	case err != nil:
-		return auth.Grant{}, time.Time{}, err
+		return auth.Grant{}, err
 	}
-	return g, expires, nil
+	return g, nil
 }
 
 // ownToken returns when the token of the request expires, if it belongs to the user who asks.
 func (c *call) ownToken() (secret string, expires time.Time, err error) {
 	text := c.params.text("token")
-	g, expires, err := c.delegated(text)
+	g, err := c.delegated(text)
 	if err == nil && g.Name != c.user.Name {
 		err = forbidden(accessControl, "%s is neither the owner nor the renewer of the token", c.user.Name)
 	}
 	if err != nil {
-		return "", expires, err
+		return "", g.Expires, err
 	}
 	token, err := hadooptoken.ParseURL(text)
-	return string(token.Password), expires, err
+	return string(token.Password), g.Expires, err
 }
 
 // renewDelegationToken carries out RENEWDELEGATIONTOKEN. A token need not be renewed: the answer is when it ends.

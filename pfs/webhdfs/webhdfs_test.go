@@ -121,7 +121,7 @@ func TestTranscript(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	varies := regexp.MustCompile(`"(accessTime|modificationTime|fileId)":\d+|pfs-(expires|signature|version)=[^&"]*|127.0.0.1:\d+`)
+	varies := regexp.MustCompile(`"(accessTime|modificationTime|fileId)":\d+|pfs-(expires|session|signature|version)=[^&"]*|127.0.0.1:\d+`)
 	var got bytes.Buffer
 	for line := range strings.Lines(string(want)) {
 		command, ok := strings.CutPrefix(line, "$ curl ")
