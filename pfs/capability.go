@@ -53,6 +53,8 @@ type Space struct {
 	Total int64
 	Used  int64 // taken by files
 	Free  int64 // can still be written
+	// Copies is how many copies of a new file the store keeps, 0 where it has no such number. The sizes count one.
+	Copies int
 }
 
 // SpaceReporter reports how large the store is.
@@ -75,6 +77,8 @@ type Usage struct {
 	// MaxBytes and MaxFiles are the quota; 0 means none. MaxFiles counts files
 	// and directories together.
 	MaxBytes, MaxFiles int64
+	// Stored and MaxStored are Bytes and MaxBytes with all copies that the store keeps, 0 where it does not count them.
+	Stored, MaxStored int64
 }
 
 // UsageReporter knows the totals of a tree without a walk.

@@ -539,7 +539,7 @@ func (l *Layer) sum(ctx context.Context, dir Path, except string) (total Usage, 
 		return Usage{}, err
 	}
 	if !info.IsDir() {
-		return Usage{Files: 1, Bytes: info.Size}, nil
+		return Usage{Files: 1, Bytes: info.Size, Stored: info.Size * int64(info.Replication)}, nil
 	}
 	for e, err := range Entries(ctx, l, dir, nil) {
 		if err != nil {
@@ -550,6 +550,7 @@ func (l *Layer) sum(ctx context.Context, dir Path, except string) (total Usage, 
 		case !e.IsDir():
 			total.Files++
 			total.Bytes += e.Size
+			total.Stored += e.Size * int64(e.Replication)
 		default:
 			below, err := l.Usage(ctx, dir.Join(e.Name))
 			if err != nil {
@@ -558,6 +559,7 @@ func (l *Layer) sum(ctx context.Context, dir Path, except string) (total Usage, 
 			total.Dirs += 1 + below.Dirs
 			total.Files += below.Files
 			total.Bytes += below.Bytes
+			total.Stored += below.Stored
 		}
 	}
 	return total, nil

@@ -317,6 +317,8 @@ func likeRequests() (all []likeRequest) {
 	}
 	for _, r := range []likeRequest{
 		{"PUT", "/d/f", "op=CREATE", "x"}, {"PUT", "/d", "op=CREATE", "x"}, {"PUT", "/d", "op=CREATE&overwrite=true", "x"}, {"PUT", "/d/f", "op=CREATE&overwrite=perhaps", "x"},
+		{"PUT", "/d/bad", "op=CREATE&replication=0", "x"}, {"PUT", "/d/bad", "op=CREATE&replication=-1", "x"}, {"PUT", "/d/bad", "op=CREATE&replication=x", "x"},
+		{"PUT", "/d/bad", "op=CREATE&replication=32768", "x"}, {"PUT", "/d/bad", "op=CREATE&blocksize=0", "x"}, {"PUT", "/d/bad", "op=CREATE&blocksize=x", "x"}, {"GET", "/d/bad", "op=GETFILESTATUS", ""},
 		{"PUT", "/d/f", "op=CREATE&permission=999", "x"}, {"PUT", "/d/f/below", "op=CREATE", "x"}, {"PUT", "/d/new/deep", "op=CREATE&permission=600", "x"}, {"GET", "/d/new/deep", "op=GETFILESTATUS", ""},
 		{"PUT", "/d/f", "op=MKDIRS", ""}, {"PUT", "/d/f/below", "op=MKDIRS", ""}, {"PUT", "/d/m/n", "op=MKDIRS&permission=700", ""}, {"GET", "/d/m/n", "op=GETFILESTATUS", ""}, {"PUT", "/d/m", "op=MKDIRS", ""},
 		{"POST", "/d/f", "op=APPEND", "more"}, {"GET", "/d/f", "op=OPEN&offset=1995", ""}, {"POST", "/d/none", "op=APPEND", "more"}, {"POST", "/d", "op=APPEND", "more"},

@@ -22,6 +22,7 @@ func (f *FS) Space(ctx context.Context, name pfs.Path) (pfs.Space, error) {
 	all, err := f.clusterSpace(ctx)
 	return pfs.Space{
 		Total: int64(all.GetCapacity()) / replicas, Used: int64(all.GetUsed()) / replicas, Free: int64(all.GetRemaining()) / replicas,
+		Copies: int(replicas),
 	}, fail(op, name, err)
 }
 

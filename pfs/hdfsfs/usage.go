@@ -30,6 +30,7 @@ func (f *FS) Usage(ctx context.Context, name pfs.Path) (pfs.Usage, error) {
 		Bytes: int64(sum.GetLength()), Files: int64(sum.GetFiles()), Dirs: int64(sum.GetDirectories()) - 1,
 		MaxBytes: max(0, sum.GetSpaceQuota()) / replicas,
 		MaxFiles: max(0, sum.GetQuota()-1),
+		Stored:   int64(sum.GetSpace()), MaxStored: max(0, sum.GetSpaceQuota()),
 	}
 	if name != pfs.Root {
 		return u, nil
@@ -43,6 +44,7 @@ func (f *FS) Usage(ctx context.Context, name pfs.Path) (pfs.Usage, error) {
 		return pfs.Usage{}, fail(op, name, err)
 	}
 	u.Bytes -= int64(staged.GetLength())
+	u.Stored -= int64(staged.GetSpace())
 	u.Files -= int64(staged.GetFiles())
 	u.Dirs -= int64(staged.GetDirectories())
 	return u, nil

@@ -30,10 +30,11 @@ func (c *call) usage(ctx context.Context) (pfs.Usage, error) {
 		return pfs.Usage{}, err
 	}
 	if !info.IsDir() {
-		return pfs.Usage{Bytes: info.Size, Files: 1}, nil
+		return pfs.Usage{Bytes: info.Size, Files: 1, Stored: info.Size * int64(max(1, info.Replication))}, nil
 	}
 	u, err := pfs.UsageOf(ctx, c.fs(), c.path)
 	u.Dirs++
+	u.Stored, u.MaxStored = max(u.Bytes, u.Stored), max(u.MaxBytes, u.MaxStored)
 	return u, err
 }
 
@@ -50,7 +51,7 @@ func getContentSummary(ctx context.Context, c *call) (answer, error) {
 	u, err := c.usage(ctx)
 	return answer{body: named("ContentSummary", map[string]any{
 		"directoryCount": u.Dirs, "fileCount": u.Files, "length": u.Bytes, "ecPolicy": "",
-		"quota": limit(u.MaxFiles), "spaceConsumed": u.Bytes, "spaceQuota": limit(u.MaxBytes), "typeQuota": map[string]any{},
+		"quota": limit(u.MaxFiles), "spaceConsumed": u.Stored, "spaceQuota": limit(u.MaxStored), "typeQuota": map[string]any{},
 		"snapshotDirectoryCount": 0, "snapshotFileCount": 0, "snapshotLength": 0, "snapshotSpaceConsumed": 0,
 	})}, err
 }
@@ -60,7 +61,7 @@ func getQuotaUsage(ctx context.Context, c *call) (answer, error) {
 	u, err := c.usage(ctx)
 	return answer{body: named("QuotaUsage", map[string]any{
 		"fileAndDirectoryCount": u.Files + u.Dirs, "quota": limit(u.MaxFiles),
-		"spaceConsumed": u.Bytes, "spaceQuota": limit(u.MaxBytes), "typeQuota": map[string]any{},
+		"spaceConsumed": u.Stored, "spaceQuota": limit(u.MaxStored), "typeQuota": map[string]any{},
 	})}, err
 }
 
@@ -74,13 +75,17 @@ func getTrashRoot(_ context.Context, c *call) (answer, error) {
 	return answer{body: named("Path", c.cfg.Home(c.user.Name).Join(".Trash"))}, nil
 }
 
-// getServerDefaults carries out GETSERVERDEFAULTS.
-func getServerDefaults(context.Context, *call) (answer, error) {
+// getServerDefaults carries out GETSERVERDEFAULTS. Replication is that of the store of the home, because programs ask for /.
+func getServerDefaults(ctx context.Context, c *call) (answer, error) {
+	space, err := pfs.SpaceOf(ctx, c.fs(), c.cfg.Home(c.user.Name))
+	if isKind(err, pfs.Unsupported) {
+		err = nil
+	}
 	return answer{body: named("FsServerDefaults", map[string]any{
 		"blockSize": blockSize, "bytesPerChecksum": bytesPerSum, "checksumType": 2, "defaultStoragePolicyId": 7,
-		"encryptDataTransfer": false, "fileBufferSize": 4096, "keyProviderUri": "", "replication": 1,
+		"encryptDataTransfer": false, "fileBufferSize": 4096, "keyProviderUri": "", "replication": max(1, space.Copies),
 		"trashInterval": 0, "writePacketSize": 64 << 10,
-	})}, nil
+	})}, err
 }
 
 var fsAction = regexp.MustCompile(`^[-r][-w][-x]$`)
@@ -200,12 +205,9 @@ func setTimes(ctx context.Context, c *call) (answer, error) {
 // setReplication carries out SETREPLICATION. It answers false where there is no such number, as a NameNode does for a
 // directory.
 func setReplication(ctx context.Context, c *call) (answer, error) {
-	n, err := c.params.integer("replication", 10, 16, 1)
+	n, err := c.params.replication()
 	if err != nil {
 		return answer{}, err
-	}
-	if n < 1 {
-		return answer{}, badParam("replication", "Invalid parameter range: replication = "+itoa(n)+" < 1")
 	}
 	info, err := c.stat(ctx)
 	if err != nil {
@@ -214,9 +216,13 @@ func setReplication(ctx context.Context, c *call) (answer, error) {
 	if info.IsDir() {
 		return yesNo(false), nil
 	}
-	err = pfs.SetAttr(ctx, c.fs(), c.path, pfs.AttrReplication, pfs.Attrs{Replication: int(n)})
-	if err != nil {
+	if err := c.replicate(ctx, max(1, n)); err != nil {
 		return unless(err, pfs.Unsupported)
 	}
 	return yesNo(true), nil
+}
+
+// replicate sets the number of copies of the file.
+func (c *call) replicate(ctx context.Context, n int) error {
+	return pfs.SetAttr(ctx, c.fs(), c.path, pfs.AttrReplication, pfs.Attrs{Replication: n})
 }

@@ -2,6 +2,8 @@ package webhdfs
 
 import (
 	"fmt"
+	"math"
+	"net/http"
 	"net/url"
 	"strconv"
 	"strings"
@@ -50,6 +52,28 @@ func (p params) long(name string, least, missing int64) (int64, error) {
 		err = badParam(name, fmt.Sprintf("Invalid parameter range: %s = %d < %d", name, n, least))
 	}
 	return n, err
+}
+
+// replication returns the parameter replication, or 0 if there is none.
+func (p params) replication() (int, error) {
+	const missing = math.MinInt64 // not one of 16 bits
+	n, err := p.integer("replication", 10, 16, missing)
+	switch {
+	case n == missing:
+		n = 0
+	case err == nil && n < 1:
+		err = badParam("replication", "Invalid parameter range: replication = "+itoa(n)+" < 1")
+	}
+	return int(n), err
+}
+
+// checkBlockSize refuses a blocksize that no store could have. That of new files is the store's.
+func (p params) checkBlockSize() error {
+	n, err := p.long("blocksize", 1, blockSize)
+	if err == nil && n%bytesPerSum != 0 {
+		err = exception{hadoopIllegal, fmt.Sprintf("Invalid values: dfs.bytes-per-checksum (=%d) must divide block size (=%d).", bytesPerSum, n), http.StatusBadRequest}
+	}
+	return err
 }
 
 // yes returns a boolean parameter.

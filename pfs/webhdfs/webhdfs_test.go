@@ -204,3 +204,66 @@ func TestCreate(t *testing.T) {
 		t.Errorf("createparent=false: %d %s", status, answer)
 	}
 }
+
+// copying is a store that tells how many copies it keeps.
+type copying struct{ *memfs.FS }
+
+func (s copying) WithOwner(owner pfs.Owner) (pfs.FileSystem, error) {
+	fsys, err := s.FS.WithOwner(owner)
+	return copying{fsys.(*memfs.FS)}, err
+}
+
+func (s copying) Space(ctx context.Context, name pfs.Path) (pfs.Space, error) {
+	space, err := s.FS.Space(ctx, name)
+	space.Copies = 3
+	return space, err
+}
+
+func (s copying) Usage(ctx context.Context, name pfs.Path) (pfs.Usage, error) {
+	u, err := s.FS.Usage(ctx, name)
+	u.Stored, u.MaxStored = 2*u.Bytes, 3*u.MaxBytes
+	return u, err
+}
+
+// TestReplication makes files with numbers of copies and lengths of blocks, on a store that has such numbers and on one that has none.
+func TestReplication(t *testing.T) {
+	g, plain := newGate(t, copying{memfs.New(memfs.Options{})}), newGate(t, memfs.New(memfs.Options{Without: pfs.CanSetReplication}))
+	for _, n := range []int{10, 300 << 10} { // received in both ways
+		for query, want := range map[string]string{"": "1", "&replication=2&blocksize=1048576": "2", "&replication=null": "1"} {
+			for store, want := range map[*gate]string{g: want, plain: "1"} {
+				store.must(t, "PUT", "/d/f", "op=CREATE&overwrite=true"+query, strings.Repeat("x", n))
+				if answer := store.must(t, "GET", "/d/f", "op=GETFILESTATUS", ""); !strings.Contains(answer, `"replication":`+want+`,`) {
+					t.Errorf("%d bytes, %q: %s, want %s", n, query, answer, want)
+				}
+			}
+		}
+	}
+	for _, bad := range []string{
+		"replication=0", "replication=-1", "replication=x", "replication=1.5", "replication=32768", "blocksize=0", "blocksize=-512", "blocksize=x", "blocksize=1000", "blocksize=99999999999999999999",
+	} {
+		if status, answer := g.ask(t, "PUT", "/bad", "op=CREATE&"+bad, "x"); status != 400 || !strings.HasSuffix(exceptionOf(answer), "IllegalArgumentException") {
+			t.Errorf("%s: %d %s", bad, status, answer)
+		}
+		if status, _ := g.ask(t, "GET", "/bad", "op=GETFILESTATUS", ""); status != 404 {
+			t.Fatalf("%s makes a file", bad)
+		}
+	}
+	g.must(t, "PUT", "/d/f", "op=CREATE&overwrite=true&replication=3", "0123456789")
+	if err := g.Store.(pfs.QuotaSetter).SetQuota(t.Context(), "/home/"+pfs.Path(alice), 100, 0); err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct{ path, op, want string }{
+		{"/d/f", "GETCONTENTSUMMARY", `"spaceConsumed":30,`}, {"/d", "GETCONTENTSUMMARY", `"spaceConsumed":20,`}, {"/d", "GETQUOTAUSAGE", `"spaceConsumed":20,`},
+		{"/", "GETQUOTAUSAGE", `"spaceQuota":300,`}, {"/", "GETCONTENTSUMMARY", `"spaceQuota":300,`}, {"/", "GETSERVERDEFAULTS", `"replication":3,`},
+	} {
+		if answer := g.must(t, "GET", tt.path, "op="+tt.op, ""); !strings.Contains(answer, tt.want) {
+			t.Errorf("%s of %s: %s, want %s", tt.op, tt.path, answer, tt.want)
+		}
+	}
+	plain.must(t, "PUT", "/d/f", "op=CREATE&overwrite=true", "0123456789")
+	for op, want := range map[string]string{"GETCONTENTSUMMARY": `"spaceConsumed":10,`, "GETSERVERDEFAULTS": `"replication":1,`} {
+		if answer := plain.must(t, "GET", "/d", "op="+op, ""); !strings.Contains(answer, want) {
+			t.Errorf("%s of a store without copies: %s, want %s", op, answer, want)
+		}
+	}
+}

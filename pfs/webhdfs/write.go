@@ -3,6 +3,7 @@ package webhdfs
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"net"
 	"net/http"
@@ -25,6 +26,13 @@ func create(c *call) (answer, error) {
 	}
 	mode, err := c.params.mode(0o644)
 	if err != nil {
+		return answer{}, err
+	}
+	copies, err := c.params.replication()
+	if err != nil {
+		return answer{}, err
+	}
+	if err := c.params.checkBlockSize(); err != nil {
 		return answer{}, err
 	}
 	var version string
@@ -52,6 +60,12 @@ func create(c *call) (answer, error) {
 	}
 	if err := receive(fs.FileMode(mode)&^maskNew, overwrite); err != nil {
 		return answer{}, err
+	}
+	if copies > 0 {
+		err := c.session.Do(c.r.Context(), "create", func(ctx context.Context) error { return c.replicate(ctx, copies) })
+		if err != nil && !isKind(err, pfs.Unsupported) {
+			return answer{}, fmt.Errorf("%s is written, but its replication is that of the store: %w", c.asked, err)
+		}
 	}
 	return answer{status: http.StatusCreated, location: c.hdfsAddress()}, nil
 }

@@ -199,6 +199,9 @@ type UsageReply struct {
 	Dirs     int64 `msgpack:"dirs"`
 	MaxBytes int64 `msgpack:"max_bytes"`
 	MaxFiles int64 `msgpack:"max_files"`
+
+	Stored    int64 `msgpack:"stored,omitempty"`
+	MaxStored int64 `msgpack:"max_stored,omitempty"`
 }
 
 // QuotaRequest sets a quota.
