@@ -299,6 +299,9 @@ func TestAuthentication(t *testing.T) {
 	if a.Code != 429 || a.Header.Get("Retry-After") == "" {
 		t.Errorf("after 20 wrong passwords: %d %v", a.Code, a.Header)
 	}
+	if _, err := s.Auth.Login(t.Context(), gatewaytest.Bob, gatewaytest.Password, "127.0.0.1:1"); !errors.Is(err, pfs.Limit) {
+		t.Errorf("the HTTP login: %v", err)
+	}
 }
 
 // TestRevoked: an upload that is under way fails when its account is removed.

@@ -360,6 +360,31 @@ func TestDelegationToken(t *testing.T) {
 	}
 }
 
+// TestBruteForce guesses the password of a user: the other protocols refuse the user from there, too, and take others.
+func TestBruteForce(t *testing.T) {
+	g := newGate(t, memfs.New(memfs.Options{}))
+	basic := func(user, password string) int {
+		r, _ := http.NewRequestWithContext(t.Context(), "GET", g.url+"/?op=GETHOMEDIRECTORY", nil)
+		r.SetBasicAuth(user, password)
+		status, _ := g.send(t, r)
+		return status
+	}
+	for range 7 {
+		if status := basic(alice, "wrong horse"); status != 401 && status != 429 {
+			t.Fatalf("a wrong password: %d", status)
+		}
+	}
+	if status := basic(alice, gatewaytest.Password); status != 429 {
+		t.Errorf("the right password after seven guesses: %d", status)
+	}
+	if _, err := g.Auth.Login(t.Context(), alice, gatewaytest.Password, "127.0.0.1:1"); !errors.Is(err, pfs.Limit) {
+		t.Errorf("the HTTP login: %v", err)
+	}
+	if status := basic(bob, gatewaytest.Password); status != 200 {
+		t.Errorf("another user: %d", status)
+	}
+}
+
 // TestAudit holds that changes and refused passwords leave audit lines, and what was read leaves none.
 func TestAudit(t *testing.T) {
 	g := newGate(t, memfs.New(memfs.Options{}))

@@ -18,6 +18,7 @@ import (
 	"github.com/paddlecloud/pfs/pfs"
 	"github.com/paddlecloud/pfs/pfs/auth"
 	"github.com/paddlecloud/pfs/pfs/memfs"
+	"github.com/paddlecloud/pfs/pfs/pfstest"
 	"github.com/paddlecloud/pfs/pfs/webhdfs"
 )
 
@@ -191,4 +192,16 @@ func TestRedirectEndsWithCredential(t *testing.T) {
 			})
 		}
 	}
+}
+
+// TestStoppedReader begins a download and stops to read.
+func TestStoppedReader(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := gatewaytest.New(t, memfs.New(memfs.Options{}))
+		h := serveHandler(t, s)
+		const size = 4 << 20
+		pfstest.MustMkdir(t, s.Store, "/home/"+pfs.Path(alice))
+		pfstest.WriteFile(t, s.Store, "/home/"+pfs.Path(alice)+"/f", make([]byte, size))
+		gatewaytest.StoppedReader(t, gatewaytest.Pipes(t, h)(), "GET /webhdfs/v1/f?op=OPEN&user.name="+url.QueryEscape(alice)+" HTTP/1.1\r\nHost: x\r\n", size)
+	})
 }

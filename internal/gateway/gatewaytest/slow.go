@@ -86,3 +86,23 @@ func slow(t *testing.T, c net.Conn, head, each string) {
 		t.Errorf("%s, %q each second: the answer is %.100q", first, each, answer)
 	}
 }
+
+// StoppedReader asks for a file of size bytes on c, reads the first ones, and accepts no more for twice pace.Stall. It fails the
+// test if the service still waits then. It is called in a bubble of testing/synctest.
+func StoppedReader(t *testing.T, c net.Conn, head string, size int) {
+	t.Helper()
+	defer c.Close()
+	if _, err := io.WriteString(c, head+"\r\n"); err != nil {
+		t.Fatal(err)
+	}
+	first := make([]byte, 1000)
+	if _, err := io.ReadFull(c, first); err != nil || !bytes.HasPrefix(first, []byte("HTTP/1.1 200 ")) {
+		t.Fatalf("the answer is %.100q, %v", first, err)
+	}
+	time.Sleep(2 * pace.Stall)
+	_ = c.SetReadDeadline(time.Now().Add(time.Hour))
+	rest, err := io.ReadAll(c)
+	if err != nil || len(rest) >= size/2 {
+		t.Errorf("the service has waited for a client that stopped to read: %d bytes more, %v", len(rest), err)
+	}
+}
