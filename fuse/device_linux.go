@@ -123,7 +123,7 @@ func (d *device) write(answer []byte) error {
 func (d *device) serve() {
 	d.waiting.Add(1)
 	d.readers.Add(1)
-	d.loop()
+	go d.loop() // which may wait for a request that never comes, while another server takes over
 	<-d.ended
 	if !d.draining.Load() {
 		d.readers.Wait()

@@ -79,10 +79,14 @@ var shapes = [...]struct{ ints, strings int }{
 	recCounters:  {2, 0}, // last node, last open file
 }
 
+// RecordFormat is the format of the record that a server leaves to its replacement. Only a server with the same format can
+// take over. A change of shapes, or of what they mean, is another format.
+const RecordFormat = 0
+
 const (
-	journalMagic = 0x7066736a // and the version of the format
-	journalHead  = 16         // magic, age
-	batchHead    = 8          // length, checksum
+	journalMagic = 0x7066736a
+	journalHead  = 16 // magic and format, age
+	batchHead    = 8  // length, checksum
 	leastRewrite = 4 << 20
 )
 
@@ -230,7 +234,7 @@ func (j *journal) rewrite(current func(emit func(kind byte, ints []uint64, strin
 }
 
 func journalHeadOf(age uint64) []byte {
-	b := binary.LittleEndian.AppendUint64(nil, journalMagic)
+	b := binary.LittleEndian.AppendUint64(nil, journalMagic|RecordFormat<<32)
 	return binary.LittleEndian.AppendUint64(b, age)
 }
 
@@ -240,7 +244,10 @@ func openJournal(files []*os.File, logger *slog.Logger, apply func(kind byte, in
 	j = &journal{logger: logger, files: files, limit: leastRewrite, inFlight: map[uint64][]byte{}, unsure: map[uint64]bool{}}
 	for i, f := range files {
 		var head [journalHead]byte
-		if _, err := f.ReadAt(head[:], 0); err == nil && binary.LittleEndian.Uint64(head[:]) == journalMagic {
+		if _, err := f.ReadAt(head[:], 0); err == nil && binary.LittleEndian.Uint32(head[:]) == journalMagic {
+			if format := binary.LittleEndian.Uint32(head[4:]); format != RecordFormat {
+				return nil, true, fmt.Errorf("the record of the mount's state has format %d, and this program reads format %d", format, RecordFormat)
+			}
 			if age := binary.LittleEndian.Uint64(head[8:]); age > j.age {
 				j.current, j.age, resumed = i, age, true
 			}

@@ -3,6 +3,7 @@ package fuse
 import (
 	"encoding/binary"
 	"fmt"
+	"hash/crc32"
 	"io"
 	"io/fs"
 	"log/slog"
@@ -144,6 +145,33 @@ func TestJournal(t *testing.T) {
 			emit(recRef, []uint64{7})
 			emit(recUnname, []uint64{1}, "x")
 		})
+	}
+}
+
+// TestRecordFormat reads a record of another format, and compares the shapes of records with those of the format.
+func TestRecordFormat(t *testing.T) {
+	files := []*os.File{nil, nil}
+	for i := range files {
+		f, err := os.Create(filepath.Join(t.TempDir(), "state"))
+		must(t, err)
+		defer f.Close()
+		files[i] = f
+	}
+	open := func() error {
+		_, _, err := openJournal(files, slog.New(slog.DiscardHandler), nil)
+		return err
+	}
+	must(t, open())
+	must(t, open())
+	_, err := files[0].WriteAt([]byte{RecordFormat + 3}, 4)
+	must(t, err)
+	want := fmt.Sprintf("the record of the mount's state has format %d, and this program reads format %d", RecordFormat+3, RecordFormat)
+	if err := open(); err == nil || err.Error() != want {
+		t.Errorf("%v, want %s", err, want)
+	}
+	const known = 0x713d2272
+	if sum := crc32.ChecksumIEEE(fmt.Append(nil, RecordFormat, shapes)); sum != known {
+		t.Errorf("the shapes of records have changed: change RecordFormat, and then known to %#x", sum)
 	}
 }
 

@@ -1,6 +1,7 @@
 package broker
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -80,6 +81,7 @@ type broker struct {
 
 	mu         sync.Mutex // guards the following
 	connection *fuse.Connection
+	format     uint32 // of the record of its state
 	ready      bool
 	kept       map[string]*os.File // for the next server
 }
@@ -98,6 +100,7 @@ type server struct {
 	asked      chan struct{} // closed when it asks for the mount
 
 	mu         sync.Mutex // guards the following
+	misfit     error      // why it cannot take over
 	serving    time.Time  // since when, zero if not yet
 	answers    bool       // it has answered a question
 	unanswered int        // questions since the last answer
@@ -141,11 +144,12 @@ func Run(ctx context.Context, opts Options) error {
 func (b *broker) run(ctx context.Context) error {
 	free := make(chan struct{})
 	close(free)
-	s, err := b.start(free, b.newSession())
+	s, err := b.start(free, b.newSession(), false)
 	if err != nil {
 		return err
 	}
 	deaths, silent := 0, 0
+	own := false // replacements run the program of this process
 	tick := time.NewTicker(b.opts.Patience / mostUnanswered)
 	defer tick.Stop()
 	for {
@@ -157,7 +161,7 @@ func (b *broker) run(ctx context.Context) error {
 		case reply := <-b.opts.Upgrade:
 			var next *server
 			if next, err = b.upgrade(ctx, s); err == nil {
-				s, deaths = next, 0
+				s, deaths, own = next, 0, false
 			}
 			if err != nil {
 				m := answerOf(err)
@@ -206,7 +210,13 @@ func (b *broker) run(ctx context.Context) error {
 			if deaths > 1 && !sleep(ctx, min(longest, 50*time.Millisecond<<deaths)) {
 				continue
 			}
-			if s, err = b.start(free, s.session); err != nil {
+			own = own || s.unfit() != nil
+			next, err := b.start(free, s.session, own)
+			if err != nil && !own { // another program is just being installed
+				own = true
+				next, err = b.start(free, s.session, own)
+			}
+			if s = next; err != nil {
 				_ = b.mountOf().Abort()
 				return err
 			}
@@ -266,14 +276,14 @@ func (b *broker) stop(s *server) error {
 func (b *broker) upgrade(ctx context.Context, old *server) (*server, error) {
 	const op = "broker.upgrade"
 	mayConnect := make(chan struct{})
-	s, err := b.start(mayConnect, b.newSession())
+	s, err := b.start(mayConnect, b.newSession(), false)
 	if err != nil {
 		return nil, err
 	}
 	select {
 	case <-s.asked:
 	case <-s.ended:
-		return nil, pfs.Errorf(op, "", pfs.Other, "the new server has ended; the old one goes on: %v", s.err)
+		return nil, pfs.Errorf(op, "", pfs.Other, "the new server has ended; the old one goes on: %v", cmp.Or(s.unfit(), s.err))
 	case <-ctx.Done():
 		_ = s.cmd.Process.Kill()
 		return nil, pfs.CheckContext(ctx, op, "")
@@ -317,8 +327,9 @@ func (s *server) stuck() error {
 // newSession returns a session for a server and its replacements.
 func (b *broker) newSession() string { return b.id + "-" + pfs.NewID() }
 
-// start starts a server. It gets the mount when mayConnect is closed.
-func (b *broker) start(mayConnect chan struct{}, session string) (*server, error) {
+// start starts a server. It gets the mount when mayConnect is closed. With own it runs the program of this process, also if
+// another one is installed now.
+func (b *broker) start(mayConnect chan struct{}, session string, own bool) (*server, error) {
 	const op = "broker.start"
 	ends, err := syscall.Socketpair(syscall.AF_UNIX, syscall.SOCK_SEQPACKET|syscall.SOCK_CLOEXEC, 0)
 	if err != nil {
@@ -329,6 +340,9 @@ func (b *broker) start(mayConnect chan struct{}, session string) (*server, error
 	s := &server{b: b, session: session, cmd: b.opts.Command(), started: time.Now(), ended: make(chan struct{}), mayConnect: mayConnect, asked: make(chan struct{})}
 	if s.socket, err = newSocket(os.NewFile(uintptr(ends[0]), "broker")); err != nil {
 		return nil, pfs.E(op, "", pfs.KindOf(err), err)
+	}
+	if own {
+		s.cmd.Path = "/proc/self/exe"
 	}
 	if s.cmd.Env == nil {
 		s.cmd.Env = os.Environ()
@@ -389,6 +403,12 @@ func (s *server) listen() {
 func (s *server) do(m message, files []*os.File) (answer message, with []*os.File) {
 	b := s.b
 	if m.Do == doConnect {
+		if err := b.fits(m); err != nil {
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			s.misfit = err
+			return answerOf(err), nil
+		}
 		select {
 		case <-s.asked:
 			return answerOf(errors.New("the server is connected already")), nil
@@ -464,9 +484,27 @@ func (b *broker) connect(m message) error {
 	}
 	c, err := fuse.Connect(m.Dir, fuse.Options{Source: m.Source, ReadOnly: m.ReadOnly, Squash: m.Squash, Owner: m.Owner, Root: pfs.Path(m.Root), Logger: b.opts.Logger})
 	if err == nil {
-		b.connection = c
+		b.connection, b.format = c, m.Format
 	}
 	return err
+}
+
+// fits returns an error if a server that asks with m cannot read the record of the mount.
+func (b *broker) fits(m message) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.connection == nil || m.Format == b.format {
+		return nil
+	}
+	return fmt.Errorf("the record of the mount at %s has format %d, and the program that is installed now reads format %d: "+
+		"end the mount and mount again to use this program", b.connection.Dir, b.format, m.Format)
+}
+
+// unfit returns why s cannot take over, nil if it can.
+func (s *server) unfit() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.misfit
 }
 
 // check asks s whether it works. answered reports that s has answered since the last check, works that it may

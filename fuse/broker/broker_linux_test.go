@@ -48,6 +48,7 @@ type settings struct {
 	Patience   time.Duration // of the broker
 	Stuck      string        // a file; while it exists, new servers do not answer the broker
 	Trap       bool          // the server waits for itself, in the kernel
+	Program    string        // a file; once it exists, it is the program of new servers, whose record has another format
 	Seed       uint64
 }
 
@@ -102,7 +103,14 @@ func beBroker(s settings) error {
 		}
 	}()
 	return Run(ctx, Options{
-		Command: func() *exec.Cmd { return command("server", s) }, Unprivileged: s.Nobody, Patience: s.Patience, Upgrade: upgrade,
+		Command: func() *exec.Cmd {
+			cmd := command("server", s)
+			if _, err := os.Stat(s.Program); err == nil {
+				cmd.Path = s.Program
+			}
+			return cmd
+		},
+		Unprivileged: s.Nobody, Patience: s.Patience, Upgrade: upgrade,
 		Ready: func() { fmt.Println("ready") }, Logger: slog.New(slog.NewTextHandler(os.Stderr, nil)),
 	})
 }
@@ -135,6 +143,9 @@ func beServer(s settings) error {
 		}
 		defer c.Close()
 		fsys, opts.ReadOnly, opts.Cache = c, true, func() any { return c.Status() }
+	}
+	if exe, err := os.Executable(); err == nil && exe == s.Program {
+		link.format++
 	}
 	if _, err := os.Stat(s.Stuck); err == nil {
 		opts.Broker = deaf{link}
@@ -772,6 +783,12 @@ func TestUpgradeFails(t *testing.T) {
 		t.Error(line)
 	}
 	must(t, os.Rename(dir+".away", dir))
+	m.refuses(t, first, "the new server has ended")
+}
+
+// refuses checks that the status of the mount says why it is served as before.
+func (m *mounted) refuses(t *testing.T, before fuse.Status, reason string) {
+	t.Helper()
 	var st fuse.Status
 	for range 1000 {
 		if st = m.status(t); st.Refused != nil {
@@ -779,9 +796,52 @@ func TestUpgradeFails(t *testing.T) {
 		}
 		time.Sleep(5 * time.Millisecond)
 	}
-	if st.ServerPID != first.ServerPID || st.Refused == nil || st.Refused.Upgrades != 1 || !strings.HasPrefix(st.Refused.Reason, "the new server has ended") {
+	if st.ServerPID != before.ServerPID || st.Refused == nil || st.Refused.Upgrades != 1 || !strings.Contains(st.Refused.Reason, reason) {
 		t.Errorf("%+v, %+v", st, st.Refused)
 	}
+}
+
+// TestOtherFormat installs a program that cannot read the record of the mount. No server of it takes over: neither in an
+// upgrade, nor after a death, nor when the program cannot be run at all.
+func TestOtherFormat(t *testing.T) {
+	t.Parallel()
+	m := mount(t, settings{Store: seed(t), Program: filepath.Join(t.TempDir(), "program")})
+	f, err := os.Open(m.Dir + "/seed0")
+	must(t, err)
+	defer f.Close()
+	reads := func() {
+		t.Helper()
+		got := make([]byte, seedSize)
+		_ = fadviseDontNeed(f)
+		if _, err := f.ReadAt(got, 0); err != nil || !bytes.Equal(got, pfstest.Pattern(0, seedSize)) {
+			t.Errorf("read: %v", err)
+		}
+	}
+	first := m.status(t)
+	exe, err := os.ReadFile("/proc/self/exe")
+	must(t, err)
+	must(t, os.WriteFile(m.Program, exe, 0o755))
+	must(t, m.broker.Process.Signal(syscall.SIGHUP))
+	want := fmt.Sprintf("the old one goes on: the record of the mount at %s has format %d, and the program that is installed now reads format %d: end the mount",
+		m.Dir, fuse.RecordFormat, fuse.RecordFormat+1)
+	if line := <-m.said; !strings.Contains(line, want) {
+		t.Errorf("%s\nwant %s", line, want)
+	}
+	m.refuses(t, first, want)
+	reads()
+	kill(t, m)
+	reads()
+	must(t, os.WriteFile(m.Program, []byte("no program"), 0o755))
+	kill(t, m)
+	reads()
+	must(t, os.Remove(m.Program))
+	time.Sleep(300 * time.Millisecond) // the server may have answered before it could be asked to end
+	start := time.Now()
+	must(t, m.broker.Process.Signal(syscall.SIGHUP))
+	if line := <-m.said; line != "upgrade: <nil>" || time.Since(start) >= drainWait {
+		t.Errorf("%s after %v", line, time.Since(start))
+	}
+	reads()
 }
 
 // TestBrokerDies kills the broker. The server continues, and SIGTERM to the server ends the mount.

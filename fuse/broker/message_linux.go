@@ -23,6 +23,7 @@ type message struct {
 	Squash   bool        `json:"squash,omitempty"`
 	Root     string      `json:"root,omitempty"`
 	Owner    *fuse.Owner `json:"owner,omitempty"`
+	Format   uint32      `json:"format,omitempty"` // of the record that the server reads and writes
 
 	// Of the answer to connect; Dir too. Its files are the device and the state.
 	UID   uint32 `json:"uid,omitempty"`

@@ -20,6 +20,7 @@ type Link struct {
 	socket  *socket
 	nth     int // replacements so far
 	session string
+	format  uint32     // of the record of the mount's state
 	calls   sync.Mutex // one at a time
 
 	connection *fuse.Connection
@@ -51,7 +52,7 @@ func Inherited() (*Link, error) {
 	if err != nil {
 		return nil, err
 	}
-	l := &Link{socket: s, session: session, answers: make(chan received, 1)}
+	l := &Link{socket: s, session: session, format: fuse.RecordFormat, answers: make(chan received, 1)}
 	if l.nth, err = strconv.Atoi(nth); more && err != nil { // a broker of an older version sends a word
 		l.nth = 1
 	}
@@ -119,7 +120,7 @@ func (l *Link) Connect(dir string, opts fuse.Options) (*fuse.Connection, error) 
 	if l.connection != nil {
 		return l.connection, nil
 	}
-	r, err := l.call(message{Do: doConnect, Dir: dir, Source: opts.Source, ReadOnly: opts.ReadOnly, Squash: opts.Squash, Owner: opts.Owner, Root: string(opts.Root)})
+	r, err := l.call(message{Do: doConnect, Dir: dir, Source: opts.Source, ReadOnly: opts.ReadOnly, Squash: opts.Squash, Owner: opts.Owner, Root: string(opts.Root), Format: l.format})
 	if err != nil {
 		return nil, err
 	}
