@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"encoding/json"
+	"fmt"
 	"io"
 	"maps"
 	"net/http"
@@ -19,6 +20,7 @@ import (
 
 	"github.com/paddlecloud/pfs/cmd/internal/mounting"
 	"github.com/paddlecloud/pfs/fuse"
+	"github.com/paddlecloud/pfs/pfs/dataset/manifest"
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
@@ -396,5 +398,71 @@ func TestWarmLinks(t *testing.T) {
 	code, _, errs := run(t, "warm", filepath.Join(a.dir, "d"))
 	if code != 8 || strings.Contains(errs, "d/inside") || !regexp.MustCompile(`d/outside: .*a link that leads out of `).MatchString(errs) {
 		t.Errorf("code %d: %s", code, errs)
+	}
+}
+
+// TestUpgrade replaces the server of a mount, and of none.
+func TestUpgrade(t *testing.T) {
+	a := mount(t, map[string]string{"a": "content"})
+	f, err := os.Open(filepath.Join(a.dir, "a"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	before := a.status(t)
+	if code, out, errs := run(t, "upgrade", a.dir); code != 0 || out != "1 mounts have a new server\n" || errs != "" {
+		t.Errorf("%d %s %s", code, out, errs)
+	}
+	if now := a.status(t); now.ServerPID == before.ServerPID || now.BrokerPID != before.BrokerPID || now.Replacements != 1 {
+		t.Errorf("%+v, before %+v", now, before)
+	}
+	if got, err := io.ReadAll(f); string(got) != "content" || err != nil {
+		t.Errorf("%q, %v", got, err)
+	}
+	f.Close()
+	before = a.status(t)
+	if err := os.Rename(a.store, a.store+".away"); err != nil {
+		t.Fatal(err)
+	}
+	code, out, errs := run(t, "upgrade", a.dir)
+	if code != 6 || out != "0 mounts have a new server\n" || !strings.Contains(errs, "the old one goes on") {
+		t.Errorf("without the store: %d %s %s", code, out, errs)
+	}
+	if err := os.Rename(a.store+".away", a.store); err != nil {
+		t.Fatal(err)
+	}
+	if now := a.status(t); now.ServerPID != before.ServerPID {
+		t.Errorf("%+v, before %+v", now, before)
+	}
+	if code, _, errs := run(t, "upgrade", t.TempDir()); code != 3 || !strings.Contains(errs, "nothing is mounted") {
+		t.Errorf("no mount: %d %s", code, errs)
+	}
+}
+
+// TestWarmManifest fetches the shards of a manifest, and nothing else that is beside it.
+func TestWarmManifest(t *testing.T) {
+	m := &manifest.Manifest{Format: manifest.Format, Version: manifest.Version, Name: "birds", Payload: "raw", Of: "count", Source: "lines", Inputs: []manifest.Input{}, Options: []string{}}
+	files := map[string]string{"other": strings.Repeat("o", 1<<20)}
+	for i := range 2 {
+		s := manifest.Shard{Name: fmt.Sprintf("birds-%05d-of-00002", i), Bytes: 1000, Digest: "blake3:" + strings.Repeat("0", 64)}
+		m.Shards, files[s.Name] = append(m.Shards, s), strings.Repeat("s", 1000)
+	}
+	m.Sum()
+	text, err := manifest.Encode(m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	name := manifest.FileName("birds")
+	files[name] = string(text)
+	a := mount(t, files, "--read-only", "--cache-dir", t.TempDir(), "--cache-size", "12M")
+	if code, out, errs := run(t, "warm", filepath.Join(a.dir, name)); code != 0 || out != "2 files are cached (2.0 KiB); 0 do not fit, 0 failed\n" {
+		t.Errorf("%d %s %s", code, out, errs)
+	}
+	if err := os.Remove(filepath.Join(a.store, m.Shards[1].Name)); err != nil {
+		t.Fatal(err)
+	}
+	time.Sleep(1100 * time.Millisecond) // fuse.DefaultTimeout
+	if code, _, errs := run(t, "warm", filepath.Join(a.dir, name)); code != 8 || !strings.Contains(errs, m.Shards[1].Name+": no such file") {
+		t.Errorf("without a shard: %d %s", code, errs)
 	}
 }

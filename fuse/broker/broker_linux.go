@@ -44,6 +44,10 @@ type Options struct {
 	// Patience is how long a server may take to show that it works. 0 means 30 seconds.
 	Patience time.Duration
 
+	// Start is how long a replacement may take until it serves, for which it must reach its store and read its
+	// record. Then it is replaced, too, any number of times: the store may be down. 0 means 5 minutes.
+	Start time.Duration
+
 	// Grace is how long a server may take to end. 0 means 30 seconds.
 	Grace time.Duration
 
@@ -104,6 +108,7 @@ type server struct {
 	serving    time.Time  // since when, zero if not yet
 	answers    bool       // it has answered a question
 	unanswered int        // questions since the last answer
+	checks     int        // before it served
 }
 
 // Run starts a server, which mounts, and keeps the mount until it ends: by umount, by the server, or by the
@@ -115,6 +120,9 @@ func Run(ctx context.Context, opts Options) error {
 	}
 	if opts.Patience == 0 {
 		opts.Patience = 30 * time.Second
+	}
+	if opts.Start == 0 {
+		opts.Start = 5 * time.Minute
 	}
 	if opts.Grace == 0 {
 		opts.Grace = 30 * time.Second
@@ -174,8 +182,10 @@ func (b *broker) run(ctx context.Context) error {
 			case answered:
 				silent = 0
 			case !works:
-				silent++
-				b.opts.Logger.Error("the server of the mount does not answer and is killed", "mount_point", b.dir(), "pid", s.cmd.Process.Pid, "silent_for", b.opts.Patience)
+				if s.lived() > 0 {
+					silent++
+				}
+				b.opts.Logger.Error("the server of the mount does not answer and is killed", "mount_point", b.dir(), "pid", s.cmd.Process.Pid)
 				if !s.kill() {
 					return s.stuck()
 				}
@@ -197,7 +207,7 @@ func (b *broker) run(ctx context.Context) error {
 			if s.err == nil { // a signal asked it to end the mount
 				return c.Unmount()
 			}
-			if s.lived() < quick {
+			if s.lived() < quick && time.Since(s.started) < b.opts.Start {
 				deaths++
 			} else {
 				deaths = 0
@@ -512,8 +522,9 @@ func (s *server) unfit() error {
 func (s *server) check() (answered, works bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.serving.IsZero() {
-		return false, true // a store may need any time to open
+	if s.serving.IsZero() { // the first one may need any time to open its store: nobody waits for it but who mounts
+		s.checks++
+		return false, !s.b.isReady() || time.Duration(s.checks)*s.b.opts.Patience/mostUnanswered <= s.b.opts.Start
 	}
 	answered, works = s.answers && s.unanswered == 0, s.unanswered < mostUnanswered
 	s.unanswered++

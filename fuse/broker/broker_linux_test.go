@@ -46,6 +46,8 @@ type settings struct {
 	Behind     string        // a directory for what is written behind
 	Nobody     bool          // the server has no privileges
 	Patience   time.Duration // of the broker
+	Start      time.Duration // of the broker
+	Hang       string        // a file with the time that new servers take to start
 	Stuck      string        // a file; while it exists, new servers do not answer the broker
 	Trap       bool          // the server waits for itself, in the kernel
 	Program    string        // a file; once it exists, it is the program of new servers, whose record has another format
@@ -110,7 +112,7 @@ func beBroker(s settings) error {
 			}
 			return cmd
 		},
-		Unprivileged: s.Nobody, Patience: s.Patience, Upgrade: upgrade,
+		Unprivileged: s.Nobody, Patience: s.Patience, Start: s.Start, Upgrade: upgrade,
 		Ready: func() { fmt.Println("ready") }, Logger: slog.New(slog.NewTextHandler(os.Stderr, nil)),
 	})
 }
@@ -129,6 +131,10 @@ func beServer(s settings) error {
 	link, err := Inherited()
 	if err != nil || link == nil {
 		return fmt.Errorf("link %v, %w", link, err)
+	}
+	if text, err := os.ReadFile(s.Hang); err == nil {
+		d, _ := time.ParseDuration(string(text))
+		time.Sleep(d)
 	}
 	fsys, err := openStore(s)
 	if err != nil {
@@ -726,6 +732,31 @@ func TestWatchdog(t *testing.T) {
 	}
 	if _, ok := m.find(); ok || m.broker.ProcessState.Success() {
 		t.Errorf("still mounted: %v; %v", ok, m.broker.ProcessState)
+	}
+}
+
+// TestSlowStart checks that a replacement that does not begin to serve in time is replaced, also more often than servers may
+// be silent, and that one that takes less is not.
+func TestSlowStart(t *testing.T) {
+	t.Parallel()
+	m := mount(t, settings{Store: seed(t), Patience: 300 * time.Millisecond, Start: time.Second, Hang: filepath.Join(t.TempDir(), "hang")})
+	for _, tt := range []struct {
+		hang        string
+		until       time.Duration
+		least, most int // replacements
+	}{{"700ms", 0, 1, 1}, {"1h", (mostSilent + 2) * m.Start, 2 + mostSilent, 10}} {
+		must(t, os.WriteFile(m.Hang, []byte(tt.hang), 0o600))
+		kill(t, m)
+		time.Sleep(tt.until)
+		if tt.until > 0 {
+			must(t, os.Remove(m.Hang))
+		}
+		if _, err := os.ReadFile(m.Dir + "/seed0"); err != nil {
+			t.Error(err)
+		}
+		if st := m.status(t); st.Replacements < tt.least || st.Replacements > tt.most {
+			t.Errorf("start %s: %+v", tt.hang, st)
+		}
 	}
 }
 

@@ -287,7 +287,8 @@ func Upgrade(a *app.App) *cli.Command {
 		Summary: "run the mounts with the program as it is installed now",
 		Text: `Replaces the server of the mount at MOUNTPOINT, or of all your mounts, by a new process of
 the program, which takes over all open files. Programs that use the mount notice only a
-pause. If the new process does not start, the old one goes on.`,
+pause. If the new process does not start, or cannot read the record of the old one because
+its format is another, the old one goes on.`,
 		Examples: []string{a.Program + " upgrade", a.Program + " upgrade ~/pfs"},
 		Exits:    []cliio.Code{cliio.NotFound, cliio.Denied, cliio.Unavailable, cliio.Partly},
 		Run: func(ctx context.Context, operands []string) error {
