@@ -357,14 +357,22 @@ func (s *server) allBehind() (all []*openFile) {
 
 // bytesBehind returns the number of bytes that were written and that the store does not have yet.
 func (s *server) bytesBehind() (bytes int64) {
+	s.eachBehind(func(_ *openFile, n int64) { bytes += n })
+	return bytes
+}
+
+// eachBehind calls do with the open files that have written something that the store does not have yet, and how much.
+func (s *server) eachBehind(do func(o *openFile, bytes int64)) {
 	for _, o := range s.allBehind() {
 		if b := s.behind(o.node); b != nil && b.o == o {
 			b.mu.Lock()
-			bytes += b.end - b.from
+			bytes := b.end - b.from
 			b.mu.Unlock()
+			if bytes > 0 {
+				do(o, bytes)
+			}
 		}
 	}
-	return bytes
 }
 
 // written corrects the size of n in a listing that may have been made before the last writes. The lock of the tree is

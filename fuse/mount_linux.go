@@ -43,6 +43,9 @@ func Mount(ctx context.Context, fsys pfs.FileSystem, dir string, opts Options) (
 	if opts.Timeout == 0 {
 		opts.Timeout = DefaultTimeout
 	}
+	if opts.Grace == 0 {
+		opts.Grace = patience + endWait
+	}
 	if opts.Logger == nil {
 		opts.Logger = slog.New(slog.DiscardHandler)
 	}
@@ -170,18 +173,19 @@ func (m *Mounted) Replaced() bool { return m.s.device.draining.Load() }
 // Close ends the mount. Programs that use it then get errors, but their completed writes are on the
 // store.
 func (m *Mounted) Close() error {
+	ctx, stop := context.WithTimeout(m.s.ctx, m.s.opts.Grace)
+	defer stop()
 	if err := m.s.connection.Unmount(); err != nil {
 		return err
 	}
 	select {
 	case <-m.done:
-	case <-time.After(patience): // some program has a file open
-		ctx, stop := context.WithTimeout(m.s.ctx, endWait)
-		defer stop()
+	case <-time.After(min(patience, m.s.opts.Grace/2)): // some program has a file open
 		err := m.s.drainAll(ctx)
-		if left := m.s.bytesBehind(); left > 0 || err != nil {
-			m.s.opts.Logger.Error("the mount ends before the store has all bytes that programs have written", "bytes", left, "error", err)
-		}
+		m.s.eachBehind(func(o *openFile, bytes int64) {
+			name, _ := m.s.path(o.node)
+			m.s.opts.Logger.Error("the mount ends before the store has all bytes that programs have written", "path", name, "bytes", bytes, "error", err)
+		})
 	}
 	return nil
 }

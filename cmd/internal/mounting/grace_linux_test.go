@@ -1,8 +1,10 @@
 package mounting
 
 import (
+	"bytes"
 	"context"
 	"log/slog"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -12,23 +14,28 @@ import (
 	"github.com/paddlecloud/pfs/fuse"
 	"github.com/paddlecloud/pfs/pfs"
 	"github.com/paddlecloud/pfs/pfs/memfs"
+	"github.com/paddlecloud/pfs/pfs/stagefs"
 )
 
 // TestGrace ends a mount whose store does not answer and that has something to upload.
 func TestGrace(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		mem := memfs.New(memfs.Options{Without: pfs.CanWriteRandom})
-		var silent atomic.Bool
+		var silent, down atomic.Bool
 		store := pfs.NewLayer(func(ctx context.Context, _ pfs.Access, name pfs.Path, call func(pfs.FileSystem, pfs.Path) error) error {
 			if silent.Load() {
 				<-ctx.Done()
 				return pfs.CheckContext(ctx, "test", name)
 			}
+			if down.Load() {
+				return pfs.Errorf("test", name, pfs.Unavailable, "down")
+			}
 			return call(mem, name)
 		})
-		o := options{cacheDirs: []string{t.TempDir()}}
+		var log bytes.Buffer
+		o := options{cacheDirs: []string{t.TempDir()}, end: new(time.Time)}
 		o.grace.Duration = 90 * time.Second
-		s, _, err := o.staged(backends.Store{FileSystem: store}, fuse.Options{Logger: slog.New(slog.DiscardHandler)}, "alice", "/m")
+		s, _, err := o.staged(backends.Store{FileSystem: store}, fuse.Options{Logger: slog.New(slog.NewTextHandler(&log, nil))}, "alice", "/m")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -40,10 +47,32 @@ func TestGrace(t *testing.T) {
 			t.Fatal(err)
 		}
 		synctest.Wait()
+		down.Store(true)
+		if err := h.Close(t.Context()); err == nil {
+			t.Error("a file is closed that is not on the store")
+		}
 		silent.Store(true)
+		*o.end = time.Now().Add(30 * time.Second) // the end of the mount has taken a minute already
 		start := time.Now()
-		if err := s.Close(); err == nil || time.Since(start) != o.grace.Duration {
+		if err := s.Close(); err == nil || time.Since(start) != 30*time.Second {
 			t.Errorf("%v after %v", err, time.Since(start))
+		}
+		if text := log.String(); !strings.Contains(text, "path=/f state=pending bytes=101 ") {
+			t.Errorf("the log does not say what is left:\n%s", text)
+		}
+		silent.Store(false)
+		down.Store(false)
+		*o.end = time.Time{}
+		next, _, err := o.staged(backends.Store{FileSystem: store}, fuse.Options{Logger: slog.New(slog.DiscardHandler)}, "alice", "/m")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer next.Close()
+		if err := next.FileSystem.(*stagefs.FS).Flush(t.Context()); err != nil {
+			t.Error(err)
+		}
+		if info, err := mem.Stat(t.Context(), "/f"); err != nil || info.Size != 101 {
+			t.Errorf("the next mount has uploaded %+v, %v", info, err)
 		}
 	})
 }

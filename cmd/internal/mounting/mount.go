@@ -38,6 +38,7 @@ type options struct {
 	metrics, accessLog   string
 	owner                string
 	grace, retryTime     cliio.DurationFlag
+	end                  *time.Time // of the grace time, zero until the mount is to end
 }
 
 // Monitor returns what shows the figures of a mount with opts, and what takes note of its requests.
@@ -105,7 +106,7 @@ PFS_TOKEN_FILE names a file with a token to use in place of a login. With it,
 			&cli.StringFlag{Name: "owner", Usage: "show the files of a service as those of the user and group `UID:GID`, and let other users do what the modes of the files permit (root only)", Destination: &o.owner},
 			&cli.StringFlag{Name: "access-log", Usage: "write a line for each request to `FILE`; SIGHUP opens it again", Destination: &o.accessLog},
 			&cli.GenericFlag{Name: "retry-time", Usage: "let a program wait at most `DURATION` for a service or store that does not answer, and then give it an error; 0: until it answers", Value: &o.retryTime},
-			&cli.GenericFlag{Name: "grace", Usage: "after SIGTERM, upload what is staged for at most `DURATION`; the rest stays for the next mount", Value: &o.grace},
+			&cli.GenericFlag{Name: "grace", Usage: "after SIGTERM, end within `DURATION`: what is staged and not uploaded by then is in the log and stays for the next mount", Value: &o.grace},
 			&cli.BoolFlag{Name: "unprivileged", Usage: "run the server as the user nobody, who must be able to read PFS_TOKEN_FILE; root only", Destination: &o.unprivileged},
 			&cli.BoolFlag{Name: "mkdir", Usage: "make the directory MOUNTPOINT if it does not exist", Destination: &o.mkdir},
 		},
@@ -127,7 +128,7 @@ func serve(ctx context.Context, a *app.App, o options, dir string, link fuse.Bro
 	if err != nil {
 		return err
 	}
-	o.broker = link
+	o.broker, o.end = link, new(time.Time)
 	ctx = patient(ctx, o.retryTime.Duration, a.Waiting.Retry)
 	fsys, opts, err := o.open(ctx, a, dir)
 	if err != nil {
@@ -172,6 +173,7 @@ func serve(ctx context.Context, a *app.App, o options, dir string, link fuse.Bro
 		}
 		return nil
 	case <-ctx.Done():
+		*o.end = time.Now().Add(o.grace.Duration)
 		return m.Close()
 	}
 }
@@ -205,7 +207,8 @@ func (o options) open(ctx context.Context, a *app.App, mountPoint string) (fsys 
 	case !named && o.service.Fingerprint != "":
 		return fsys, opts, cliargs.Usagef("--fingerprint needs --service")
 	}
-	opts = fuse.Options{Root: root, ReadOnly: o.readOnly, OpenMode: cmp.Or(o.openMode, fuse.Passthrough), Broker: o.broker, Logger: slog.New(slog.NewTextHandler(a.Stderr, nil))}
+	opts = fuse.Options{Root: root, ReadOnly: o.readOnly, OpenMode: cmp.Or(o.openMode, fuse.Passthrough), Broker: o.broker,
+		Grace: max(o.grace.Duration, 1), Logger: slog.New(slog.NewTextHandler(a.Stderr, nil))}
 	if opts.Owner, err = parseOwner(o.owner); err != nil {
 		return fsys, opts, err
 	}

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/paddlecloud/pfs/cmd/internal/backends"
 	"github.com/paddlecloud/pfs/fuse"
@@ -42,7 +43,11 @@ func (o options) staged(store backends.Store, opts fuse.Options, user, mountPoin
 	closeStore := store.Close
 	store.FileSystem = f
 	store.Close = func() error {
-		ctx, cancel := context.WithTimeout(context.Background(), o.grace.Duration)
+		end := time.Now().Add(o.grace.Duration)
+		if o.end != nil && !o.end.IsZero() {
+			end = *o.end
+		}
+		ctx, cancel := context.WithDeadline(context.Background(), end)
 		defer cancel()
 		err := f.Flush(ctx)
 		for _, left := range f.Status() {
