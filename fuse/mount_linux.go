@@ -181,10 +181,12 @@ func (m *Mounted) Close() error {
 	select {
 	case <-m.done:
 	case <-time.After(min(patience, m.s.opts.Grace/2)): // some program has a file open
-		err := m.s.drainAll(ctx)
+		if err := m.s.drainAll(ctx); err != nil {
+			m.s.opts.Logger.Error("the store has refused bytes that programs have written", "error", err)
+		}
 		m.s.eachBehind(func(o *openFile, bytes int64) {
 			name, _ := m.s.path(o.node)
-			m.s.opts.Logger.Error("the mount ends before the store has all bytes that programs have written", "path", name, "bytes", bytes, "error", err)
+			m.s.opts.Logger.Error("the mount ends before the store has all bytes that programs have written", "path", name, "bytes", bytes)
 		})
 	}
 	return nil
