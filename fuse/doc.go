@@ -42,7 +42,7 @@
 //	connection_linux, device_linux, call_linux  the mount in the kernel; its requests; the context of one
 //	server_linux, node_linux, table_linux       what answers requests; the nodes that the kernel knows; tables of them
 //	names_linux, attr_linux, dir_linux          operations on names; attributes; listings
-//	file_linux, behind_linux, retries_linux     open files; what is written behind; opens that the kernel repeats
+//	file_linux, behind_linux, retries_linux     open files; bytes written behind; opens that the kernel repeats
 //	local_linux, warm_linux                     files that the kernel reads itself; fetching ahead
 //	errno_linux, observe_linux                  errors as errnos; what Options.Observe gets
 //	journal_linux, resume_linux                 what a replacement of the server needs to know; the replacement

@@ -182,7 +182,7 @@ func (m *Mounted) Close() error {
 	case <-m.done:
 	case <-time.After(min(patience, m.s.opts.Grace/2)): // some program has a file open
 		if err := m.s.drainAll(ctx); err != nil {
-			m.s.opts.Logger.Error("the store has refused bytes that programs have written", "error", err)
+			m.s.opts.Logger.Error("what programs have written could not all be sent to the store", "error", err)
 		}
 		m.s.eachBehind(func(o *openFile, bytes int64) {
 			name, _ := m.s.path(o.node)
