@@ -83,9 +83,11 @@ store, all users can use it with their own permissions.
 What is read of a service, HDFS or CephFS is kept on the local disk (--cache-dir). If
 root mounts, the kernel itself reads a file that is cached whole and that the mount
 cannot change (--open-mode passthrough): public files, or all with --read-only. It reads
-and writes the files of a file:// store itself, except below a quota. For trees of small files, --open-mode no-open with --read-only spares a request for each
+and writes the files of a file:// store itself, except below a quota.
+
+For trees of small files, --open-mode no-open with --read-only spares a request for each
 open; a file that changes while it is read may then show both versions. The command
-status shows what is in use.
+status shows the mode in use.
 
 PFS_TOKEN_FILE names a file with a token to use in place of a login. With it,
 --service names a service that is not in the configuration.`,
