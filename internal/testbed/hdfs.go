@@ -166,6 +166,12 @@ func (c *HDFSCluster) Decommission(t testing.TB, datanodes ...string) {
 	c.Do(t, append([]string{"exclude"}, datanodes...)...)
 }
 
+// Capacity restarts the DataNodes with this capacity each, in bytes, until the end of a test that has the cluster alone.
+func (c *HDFSCluster) Capacity(t testing.TB, bytes int64) {
+	t.Helper()
+	c.Do(t, "capacity", fmt.Sprint(bytes))
+}
+
 // DataNode returns the address of a DataNode.
 func (c *HDFSCluster) DataNode(t testing.TB, name string) string {
 	t.Helper()

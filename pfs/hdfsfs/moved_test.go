@@ -1,6 +1,7 @@
 package hdfsfs
 
 import (
+	"bytes"
 	"context"
 	"sync"
 	"testing"
@@ -12,18 +13,9 @@ import (
 	"github.com/paddlecloud/pfs/pfs/pfstest"
 )
 
-// TestReplicasMove decommissions one DataNode after the other while files are written, appended and read: all replicas move.
-func TestReplicasMove(t *testing.T) {
-	testbed.Long(t)
-	c := testbed.HDFSAlone(t)
-	o := options(c, c.Scratch(t))
-	o.Replication = 2 // so that two DataNodes are enough
-	f := open(t, o)
-	data := pfstest.Pattern(9, 6*small)
-	pfstest.WriteFile(t, f, "/old", data)
-	h, err := f.Open(t.Context(), "/old") // which remembers where its blocks were
-	must(t, err)
-	defer h.Close()
+// whileUsed reads the file /old, of which h knows where its blocks were, writes /new and appends to /log while replicas move.
+func whileUsed(t *testing.T, f *FS, h pfs.File, data []byte, move func()) {
+	t.Helper()
 	log := openFor(t, f, "/log", appending|pfs.OpenCreate)
 	ctx, end := context.WithCancel(t.Context())
 	var load sync.WaitGroup
@@ -36,16 +28,17 @@ func TestReplicasMove(t *testing.T) {
 			}
 		}
 	})
+	some := data[:6*small]
 	load.Go(func() {
 		for ctx.Err() == nil {
-			pfstest.WriteFile(t, f, "/new", data)
-			pfstest.WantFile(t, f, "/new", data)
+			pfstest.WriteFile(t, f, "/new", some)
+			pfstest.WantFile(t, f, "/new", some)
 		}
 	})
 	appended := 0
 	load.Go(func() {
-		for ; ctx.Err() == nil && appended+10_000 < len(data); appended += 10_000 {
-			if _, err := log.WriteAt(t.Context(), data[appended:appended+10_000], 0); err != nil {
+		for ; ctx.Err() == nil && appended+10_000 < len(some); appended += 10_000 {
+			if _, err := log.WriteAt(t.Context(), some[appended:appended+10_000], 0); err != nil {
 				t.Errorf("append: %v", err)
 				return
 			}
@@ -55,17 +48,86 @@ func TestReplicasMove(t *testing.T) {
 			}
 		}
 	})
-	for _, dn := range []string{"dn1", "dn2", "dn3"} {
-		c.Decommission(t, dn)
-		for at := c.DataNode(t, dn); !movedFrom(t, f, "/old", at); {
-			must(t, wait(t.Context(), 100*time.Millisecond))
-		}
-	}
-	c.Decommission(t)
+	move()
 	end()
 	load.Wait()
 	pfstest.WantFile(t, f, "/old", data)
-	pfstest.WantFile(t, f, "/log", data[:appended])
+	pfstest.WantFile(t, f, "/log", some[:appended])
+}
+
+// TestReplicasMove decommissions one DataNode after the other while files are written, appended and read: all replicas move.
+func TestReplicasMove(t *testing.T) {
+	testbed.Long(t)
+	c := testbed.HDFSAlone(t)
+	o := options(c, c.Scratch(t))
+	o.Replication = 2 // so that two DataNodes are enough
+	f := open(t, o)
+	data := pfstest.Pattern(9, 6*small)
+	pfstest.WriteFile(t, f, "/old", data)
+	h, err := f.Open(t.Context(), "/old")
+	must(t, err)
+	defer h.Close()
+	whileUsed(t, f, h, data, func() {
+		for _, dn := range []string{"dn1", "dn2", "dn3"} {
+			c.Decommission(t, dn)
+			for at := c.DataNode(t, dn); !movedFrom(t, f, "/old", at); {
+				must(t, wait(t.Context(), 100*time.Millisecond))
+			}
+		}
+		c.Decommission(t)
+	})
+}
+
+// TestBalancer has Hadoop's Balancer fill an empty DataNode while files are written, appended and read. Blocks have one replica, so a
+// read finds those that moved only where they are now.
+func TestBalancer(t *testing.T) {
+	testbed.Long(t)
+	c := testbed.HDFSAlone(t)
+	c.Capacity(t, 512<<20)
+	o := options(c, c.Scratch(t))
+	o.Replication = 1
+	f := open(t, o)
+	data := pfstest.Pattern(9, 96*small)
+	c.Decommission(t, "dn3")
+	pfstest.WriteFile(t, f, "/old", data)
+	c.Decommission(t)
+	h, err := f.Open(t.Context(), "/old")
+	must(t, err)
+	defer h.Close()
+	got := make([]byte, len(data))
+	must(t, pfs.ReadFull(t.Context(), h, got, 0)) // it knows all blocks
+	nodes := func() (all []string) {              // that have the blocks
+		found, err := f.located(t.Context(), f.at("/old"), 0, int64(len(data)))
+		must(t, err)
+		for _, b := range found.Blocks {
+			for _, node := range b.Locations {
+				all = append(all, node.GetId().GetUuid())
+			}
+		}
+		return all
+	}
+	before, moved := nodes(), 0
+	whileUsed(t, f, h, data, func() {
+		for range 5 {
+			c.Do(t, "balance")
+			moved = 0
+			for i, node := range nodes() {
+				if i < len(before) && node != before[i] {
+					moved++
+				}
+			}
+			if moved >= 10 {
+				break
+			}
+		}
+	})
+	if moved < 10 {
+		t.Errorf("%d blocks have moved", moved)
+	}
+	must(t, pfs.ReadFull(t.Context(), h, got, 0))
+	if !bytes.Equal(got, data) {
+		t.Error("wrong bytes")
+	}
 }
 
 // movedFrom reports whether all blocks of a file have two replicas that are not on the DataNode with this address.

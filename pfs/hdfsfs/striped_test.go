@@ -176,7 +176,7 @@ func TestErasureCodedRepaired(t *testing.T) {
 }
 
 // TestErasureCodedProtected writes erasure-coded files where data transfer is signed and encrypted, by Kerberos and by a key of the
-// cluster; in the latter in an encryption zone, too. While each file is written, one DataNode becomes silent. The file is read without it,
+// cluster, and in an encryption zone of each of these clusters. While each file is written, one DataNode becomes silent. The file is read without it,
 // and by Hadoop's client when it answers again.
 func TestErasureCodedProtected(t *testing.T) {
 	testbed.Long(t)
@@ -186,6 +186,8 @@ func TestErasureCodedProtected(t *testing.T) {
 		secure.Do(t, "kinit", "nn")
 		silentWhileCoded(t, secure, protectedBy(protection)(t, secure, root), pfs.Path("/"+protection))
 	}
+	makeZone(t, secure, root+"/zone")
+	silentWhileCoded(t, secure, protectedBy("privacy")(t, secure, root), "/zone/coded")
 	encrypted := testbed.HDFSEncrypted(t)
 	o := options(encrypted, encrypted.Scratch(t))
 	silentWhileCoded(t, encrypted, o, "/coded")

@@ -13,6 +13,8 @@
 #   hdfs.sh flip-sum PATH OFFSET [DN...]   flip a byte of the checksum of that byte
 #   hdfs.sh flip-unit PATH UNIT     flip a byte of a unit of the first block group of an erasure-coded file
 #   hdfs.sh exclude [DN...]         begin to decommission exactly these DataNodes
+#   hdfs.sh capacity BYTES          restart the DataNodes with this capacity each; "up" restores that of the disk
+#   hdfs.sh balance                 a round of Hadoop's Balancer, which moves blocks to DataNodes that are less full by 1 % of their capacity
 #   hdfs.sh safemode enter|leave
 #   hdfs.sh settle                  wait until every block has all of its replicas
 #   hdfs.sh failover NN             (ha) make nn1 or nn2 the active one
@@ -85,6 +87,7 @@ launch() {
   rm -f "$D/run/$n.fenced"
   [ "$MODE" != encrypted ] || own=(-D "dfs.datanode.hostname=$n.pfs.test")
   [ "$MODE" != secure ] || [ "$n" != nn ] || own=(-D "dfs.namenode.rpc-address.auxiliary-ports=$(port nn-integrity),$(port nn-privacy)")
+  [ ! -e "$D/run/capacity" ] || [ "${n#dn}" = "$n" ] || own+=($(small "$n"))
   case $n in
   nn) daemon "$n" "${JAVA[@]}" -Xmx512m -cp "$D/conf:$LIB/*" org.apache.hadoop.hdfs.server.namenode.NameNode "${own[@]}" ;;
   nn[12]) daemon "$n" "${JAVA[@]}" -Xmx512m -cp "$D/conf:$LIB/*" org.apache.hadoop.hdfs.server.namenode.NameNode \
@@ -98,6 +101,14 @@ launch() {
   kdc) daemon "$n" env ${CLOCK:+"LD_PRELOAD=$(faketime_library)" "FAKETIME=$CLOCK"} krb5kdc -n -r PFS.TEST -P "$D/run/krb5kdc.pid" ;;
   *) usage ;;
   esac
+}
+
+# small NAME: the options of a DataNode that has only a part of the disk. It would keep 1 GiB free, and reserve as much for a
+# block that the Balancer moves as for a whole one.
+small() {
+  printf -- '-D %s\n' dfs.datanode.same-disk-tiering.enabled=true \
+    "dfs.datanode.same-disk-tiering.capacity-ratio.percentage=[$(cat "$D/run/capacity")]file:$D/data/$1" \
+    dfs.datanode.round-robin-volume-choosing-policy.additional-available-space=0 dfs.blocksize=1048576
 }
 
 # web NAME PATH: the answer of the daemon's web server.
@@ -224,6 +235,7 @@ up() {
   install
   for n in $(daemons); do signal CONT "$n"; done
   [ ! -e "$D/run/clock" ] || { signal KILL kdc; rm "$D/run/clock"; }
+  [ ! -e "$D/run/capacity" ] || { rm "$D/run/capacity"; for n in $(seq -f dn%.0f "$DATANODES"); do signal KILL "$n"; done; }
   if [ -f "$D/up" ] && running && live; then addresses; return; fi
   configure
   if [ "$MODE" = secure ]; then
@@ -325,6 +337,22 @@ exclude() {
   tool 256m org.apache.hadoop.hdfs.tools.DFSAdmin -refreshNodes
 }
 
+# capacity BYTES: see above.
+capacity() {
+  local n
+  df -B1 --output=size "$D/data" | awk -v bytes="$1" 'NR == 2 { printf "%.9f\n", bytes / $1 }' >"$D/run/capacity"
+  for n in $(seq -f dn%.0f "$DATANODES"); do signal KILL "$n"; done
+  start $(seq -f dn%.0f "$DATANODES")
+  await 120 "the cluster" live
+}
+
+# balance: see above. The Balancer leaves small blocks where they are by default. That of 3.4.2 fails after its first
+# round, because it registers its metrics again.
+balance() {
+  tool 256m org.apache.hadoop.hdfs.server.balancer.Balancer -D dfs.balancer.getBlocks.min-block-size=1 -threshold 1 >"$D/log/balancer.log" 2>&1 ||
+    grep -q 'Metrics source Balancer.* already exists' "$D/log/balancer.log"
+}
+
 # blockat OFFSET: read the output of fsck for a file, print the offset in the block and the block's
 # name.
 blockat() {
@@ -342,7 +370,7 @@ kill) signal KILL "$1" ;;
 pause) signal STOP "$1" ;;
 resume) signal CONT "$1" ;;
 flip|flip-sum|flip-unit) flip "$verb" "$@" ;;
-exclude|failover|settle|clock) "$verb" "$@" ;;
+exclude|failover|settle|clock|capacity|balance) "$verb" "$@" ;;
 safemode) tool 256m org.apache.hadoop.hdfs.tools.DFSAdmin -safemode "$1" ;;
 webhdfs) curl -sSfk -m 60 --negotiate -u : -X "$1" -o "$D/log/webhdfs.log" "https://localhost:$(port nn-https)/webhdfs/v1$2?$3" ;;
 fetchdt) tool 256m org.apache.hadoop.hdfs.tools.DelegationTokenFetcher --renewer pfs "$1" ;;
