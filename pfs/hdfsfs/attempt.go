@@ -34,7 +34,6 @@ type attempt struct {
 	n    int64          // the length of the file
 	sums *datanode.Sums // of what was written, without those of whole blocks if folds is set
 	sum0 int            // the number of sums before those of the block that is being written
-	odd  int64          // the bytes that complete the chunk with which an append begins
 
 	folds   bool
 	durable bool // its blocks are on the disks of the DataNodes when they end
@@ -74,7 +73,7 @@ const appendNewBlock = 4 | 0x20
 
 // begin creates a file at a path in HDFS.
 func (f *FS) begin(ctx context.Context, at string, l layout) (*attempt, error) {
-	a := &attempt{fs: f, path: at, holder: f.name, block: l.block * l.coding.spread(), replicas: l.replicas, coding: l.coding, sums: datanode.NewSums(0)}
+	a := &attempt{fs: f, path: at, holder: f.name, block: l.block * l.coding.spread(), replicas: l.replicas, coding: l.coding, sums: new(datanode.Sums)}
 	req := &hdfsproto.CreateRequest{
 		Path: &at, Masked: &hdfsproto.CreateRequest_Permission{Bits: proto.Uint32(uint32(l.perm.Perm()))}, Holder: &a.holder,
 		Flags: proto.Uint32(createNew | createReplicated), CreateParent: proto.Bool(false), Replication: proto.Uint32(uint32(l.replicas)), BlockSize: proto.Uint64(uint64(l.block)),
@@ -131,23 +130,29 @@ func (f *FS) beginAppend(ctx context.Context, at string, st status) (*attempt, e
 	}
 	f.client.leases.hold(a.holder)
 	a.inode, a.n = resp.GetFile().GetInode(), int64(resp.GetFile().GetLength())
+	a.sums = new(datanode.Sums)
 	if st.policy != nil {
-		a.sums, a.last = datanode.NewSums(0), resp.GetBlock().GetBlock()
+		a.last = resp.GetBlock().GetBlock()
 		return a, nil
 	}
 	partial := resp.GetBlock()
-	start := int64(partial.GetBlock().GetNumBytes())
-	a.sums, a.odd = datanode.NewSums(start), (checksumChunk-start%checksumChunk)%checksumChunk
 	if partial == nil {
 		return a, nil
 	}
-	b, err := f.nodes.Append(a, partial, a.options(), a.sums)
-	if err != nil {
-		a.abandon()
-		return nil, err
+	odd := make([]byte, partial.GetBlock().GetNumBytes()%checksumChunk)
+	st.Size = a.n
+	before := &file{fs: f, st: st, staged: true}
+	err = pfs.ReadFull(ctx, before, odd, a.n-int64(len(odd)))
+	_ = before.Close()
+	if err == nil {
+		var b *datanode.Block
+		if b, err = f.nodes.Append(a, partial, a.options(), a.sums, odd); err == nil {
+			a.now = b
+			return a, nil
+		}
 	}
-	a.now = b
-	return a, nil
+	a.abandon()
+	return nil, err
 }
 
 func (a *attempt) options() datanode.BlockOptions {
@@ -195,6 +200,19 @@ func (a *attempt) put(p []byte) error {
 		}
 	}
 	return nil
+}
+
+// sync returns when what was written is on the disks of the DataNodes, and the NameNode knows how much it is.
+func (a *attempt) sync(ctx context.Context) error {
+	length := int64(a.last.GetNumBytes())
+	if b, ok := a.now.(*datanode.Block); ok {
+		if err := b.Sync(); err != nil {
+			return err
+		}
+		length = b.Length()
+	}
+	return a.fs.ask(ctx, "fsync", &hdfsproto.FsyncRequest{Path: &a.path, Holder: &a.holder, LastLength: &length, Inode: &a.inode},
+		new(hdfsproto.FsyncResponse), rpc.Idempotent)
 }
 
 // endBlock returns when all DataNodes of the pipeline have the block.

@@ -73,10 +73,11 @@
 //
 // # Handles
 //
-// A handle that is open for writing appends. From a write to the
-// next Sync or Close the file is open in HDFS, and other writers get Conflict. Sync closes
-// it in HDFS, once the bytes are on the disks of the DataNodes, and reads back those that completed a chunk, of which DataNodes make a new
-// checksum; the next write opens it again. A
+// A handle that is open for writing appends. From a write to Close the file is open in HDFS, and other writers get Conflict. Sync
+// returns when the bytes are on the disks of the DataNodes of the pipeline and the NameNode knows their number: they stay if the
+// writer dies, and others can read them. It sets the time of the file, as closing it does. A file to which nothing was written for a
+// second after a Sync is closed in HDFS, with its time as it is; the next write opens it again. Other writers wait for that. An
+// erasure-coded file is closed by each Sync. A
 // handle also syncs at the end of a block after 64 MiB or more, and after each 256 MiB. When all DataNodes of the pipeline are lost, so are the bytes
 // appended since the last Sync: the handle then returns Stale, and HDFS refuses other writers
 // of the file for a minute.

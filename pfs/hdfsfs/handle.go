@@ -2,7 +2,6 @@ package hdfsfs
 
 import (
 	"context"
-	"hash/crc32"
 	"io/fs"
 	"sync"
 	"sync/atomic"
@@ -12,30 +11,25 @@ import (
 	"github.com/paddlecloud/pfs/pfs/internal/rules"
 )
 
-// A handle syncs on its own at the end of a block, which costs little, after minUnsynced bytes, and anywhere after maxUnsynced.
-// This bounds the bytes that are lost with all DataNodes of a pipeline.
-const (
-	minUnsynced = 64 << 20
-	maxUnsynced = 256 << 20
-)
+// lingerTime is how long a file stays open in HDFS after a Sync. To close it, and to open it again for the next write, takes ten
+// times as long as the Sync.
+const lingerTime = time.Second
 
 // handle is an open file. Writes are appended, because HDFS cannot change existing bytes.
 //
-// The file is open for appending in HDFS, and other writers get Conflict, from a write to the next
-// Sync or Close. These close it in HDFS, and check the appended bytes.
+// The file is open for appending in HDFS, and other writers get Conflict, from a write to Close, or until nothing was written for
+// lingerTime after a Sync.
 type handle struct {
 	rules.Handle
 	fs   *FS
 	file atomic.Pointer[file] // with the length that is known
 
-	mu   sync.Mutex // held while writing
-	now  *attempt   // nil if the file is not open in HDFS; its n is the length of the file
-	lost error      // why nothing more can be written
+	mu     sync.Mutex  // held while writing
+	now    *attempt    // nil if the file is not open in HDFS; its n is the length of the file
+	linger *time.Timer // closes it in HDFS; nil before the first Sync
+	lost   error       // why nothing more can be written
 
-	// The range that was appended and not yet checked.
-	from, to int64
-	odd      int64  // the number of bytes that completed a chunk
-	sum      uint32 // of these
+	from, to int64 // the range that was appended and not yet synced
 }
 
 var _ pfs.Handle = (*handle)(nil)
@@ -140,12 +134,10 @@ func (h *handle) WriteAt(ctx context.Context, p []byte, off int64) (n int, err e
 			return n, h.lose(op, err)
 		}
 		n, h.to = n+len(chunk), h.now.n
-		unsynced := h.to - h.from
-		if unsynced < minUnsynced || unsynced < maxUnsynced && h.to%block != 0 {
-			continue
-		}
-		if err := h.flush(ctx, op); err != nil {
-			return n, err
+		if rules.SyncDue(h.to-h.from, h.to, block) {
+			if err := h.sync(ctx, op); err != nil {
+				return n, err
+			}
 		}
 	}
 	return n, h.Check(ctx, op, pfs.OpenWrite)
@@ -155,7 +147,7 @@ func (h *handle) WriteAt(ctx context.Context, p []byte, off int64) (n int, err e
 func (h *handle) begin(ctx context.Context, off int64) error {
 	const op = "hdfsfs.Handle.WriteAt"
 	if h.now == nil {
-		if err := h.flush(ctx, op); err != nil { // bytes that could not be compared before
+		if err := h.flush(ctx, op); err != nil { // bytes of which the NameNode could not be asked before
 			return err
 		}
 		if h.Flags&pfs.OpenAppend == 0 {
@@ -215,18 +207,24 @@ func (h *handle) awaitReplicas(ctx context.Context) {
 	}
 }
 
-// acquire opens the file for appending.
+// acquire opens the file for appending. Another handle may have it open since its last Sync, and is waited for.
 func (h *handle) acquire(ctx context.Context) error {
 	h.awaitReplicas(ctx)
-	a, err := h.fs.beginAppend(context.WithoutCancel(ctx), h.path(), h.file.Load().st)
-	if is(err, pfs.NotExist) {
-		err = h.gone()
+	for end := time.Now().Add(2 * lingerTime); ; {
+		a, err := h.fs.beginAppend(context.WithoutCancel(ctx), h.path(), h.file.Load().st)
+		switch {
+		case err == nil:
+			h.now, h.from, h.to = a, a.n, a.n
+			return nil
+		case is(err, pfs.NotExist):
+			return h.gone()
+		case !is(err, pfs.Conflict) || time.Now().After(end):
+			return err
+		}
+		if err := wait(ctx, lingerTime/10); err != nil {
+			return err
+		}
 	}
-	if err != nil {
-		return err
-	}
-	h.now, h.from, h.to = a, a.n, a.n
-	return nil
 }
 
 // lose gives up the bytes appended since the last Sync. h.mu is held.
@@ -241,60 +239,93 @@ func (h *handle) lose(op string, err error) error {
 	return h.lost
 }
 
-// flush closes the file in HDFS if it is open there, and checks the appended bytes. Bytes that
-// cannot be read back are checked at the next flush. h.mu is held.
+// sync makes what was appended survive this process, and lets others read it. The file stays open in HDFS for a while, unless it
+// is erasure-coded. h.mu is held.
+func (h *handle) sync(ctx context.Context, op string) error {
+	if h.now == nil || h.now.coding.policy != nil {
+		return h.flush(ctx, op)
+	}
+	if h.from == h.to {
+		return nil
+	}
+	ctx = context.WithoutCancel(ctx)
+	if err := h.now.sync(ctx); err != nil {
+		return h.lose(op, err)
+	}
+	if h.fs.setTimes(ctx, h.path(), time.Now(), time.Time{}) != nil { // HDFS does it when it closes a file
+		return h.flush(ctx, op)
+	}
+	if h.linger == nil {
+		h.linger = time.AfterFunc(lingerTime, h.idle)
+	}
+	h.linger.Reset(lingerTime)
+	return h.check(ctx, op)
+}
+
+// idle closes the file in HDFS if nothing was written since the last Sync.
+func (h *handle) idle() {
+	const op = "hdfsfs.Handle.Sync"
+	_ = pfs.Guard(op, h.Name, func() error {
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		if h.now == nil || h.from != h.to {
+			return nil
+		}
+		return h.flush(context.Background(), op)
+	})
+}
+
+// flush closes the file in HDFS if it is open there. h.mu is held.
 func (h *handle) flush(ctx context.Context, op string) error {
 	if h.lost != nil {
 		return h.lost
+	}
+	if h.now != nil && h.from == h.to {
+		h.release(context.WithoutCancel(ctx))
+		return nil
 	}
 	if a := h.now; a != nil {
 		if err := a.closeFile(context.WithoutCancel(ctx)); err != nil {
 			return h.lose(op, err)
 		}
-		if all := a.sums.All(); len(all) > 0 {
-			h.sum = all[0]
-		}
-		h.odd, h.now = a.odd, nil
-		if err := h.refresh(context.WithoutCancel(ctx)); err != nil {
-			return fail(op, h.Name, err)
-		}
+		h.now = nil
 	}
 	if h.from == h.to {
 		return nil
 	}
-	if h.file.Load().st.Size < h.to { // the size is not known
-		if err := h.refresh(ctx); err != nil {
-			return fail(op, h.Name, err)
-		}
-	}
-	if err := h.compare(ctx, op); err != nil {
-		if is(err, pfs.Integrity, pfs.Conflict) {
-			h.lost = err
-		}
-		return err
-	}
-	h.from = h.to
-	return nil
+	return h.check(context.WithoutCancel(ctx), op)
 }
 
-// compare checks that the file has the appended bytes. It reads back those of the chunk that they complete: each DataNode makes
-// a new checksum of that chunk. The others have the checksums of the caller's bytes.
-func (h *handle) compare(ctx context.Context, op string) error {
-	file := h.file.Load()
-	wrong := pfs.Errorf(op, h.Name, pfs.Integrity, "the cluster has not stored the %d bytes from byte %d on as they were written: write them again", h.to-h.from, h.from)
-	if file.st.Size < h.to {
-		return wrong
+// release closes a file of which everything is synced. It keeps its time, which may have been set meanwhile. If that fails, the
+// NameNode closes it in a minute.
+func (h *handle) release(ctx context.Context) {
+	a := h.now
+	h.now = nil
+	st, err := h.status(ctx)
+	if a.closeFile(ctx) != nil {
+		a.abandon()
+		return
 	}
-	back := make([]byte, min(h.odd, h.to-h.from))
-	if err := pfs.ReadFull(ctx, file, back, h.from); err != nil {
+	if err == nil {
+		_ = h.fs.setTimes(ctx, h.path(), st.ModTime, time.Time{})
+	}
+}
+
+// check asks the NameNode whether the file has the appended bytes. If it cannot be asked, the next Sync does. DataNodes have
+// acknowledged only bytes that match their checksums.
+func (h *handle) check(ctx context.Context, op string) error {
+	if err := h.refresh(ctx); err != nil {
 		return fail(op, h.Name, err)
 	}
-	if file.key != nil {
-		file.key.Crypt(back, back, h.from) // as it is stored
+	if h.file.Load().st.Size < h.to {
+		if h.now != nil {
+			h.now.abandon()
+			h.now = nil
+		}
+		h.lost = pfs.Errorf(op, h.Name, pfs.Integrity, "the cluster has not stored the %d bytes from byte %d on as they were written: write them again", h.to-h.from, h.from)
+		return h.lost
 	}
-	if len(back) > 0 && crc32.Checksum(back, castagnoli) != h.sum {
-		return wrong
-	}
+	h.from = h.to
 	return nil
 }
 
@@ -353,7 +384,7 @@ func (h *handle) Allocate(ctx context.Context, off, n int64) error {
 	return pfs.Errorf(op, h.Name, pfs.Unsupported, "HDFS reserves no space for a file")
 }
 
-// Sync closes the file in HDFS and compares the appended bytes. The next write opens it again.
+// Sync returns when the appended bytes are on the disks of the DataNodes, and the NameNode knows their number.
 func (h *handle) Sync(ctx context.Context) error {
 	const op = "hdfsfs.Handle.Sync"
 	if err := h.Check(ctx, op, 0); err != nil {
@@ -361,7 +392,7 @@ func (h *handle) Sync(ctx context.Context) error {
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return h.flush(ctx, op)
+	return h.sync(ctx, op)
 }
 
 // Stat describes the inode, with the bytes that this handle has appended.

@@ -1,9 +1,15 @@
 package hdfsfs
 
 import (
+	"bufio"
+	"bytes"
 	"context"
+	"fmt"
 	"io"
 	"net"
+	"os"
+	"os/exec"
+	"strconv"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -142,7 +148,7 @@ func TestAppendToAllReplicas(t *testing.T) {
 	h := openFor(t, f, "/f", appending|pfs.OpenCreate)
 	for i := range 10 {
 		appendAll(t, h, []byte("line\n"))
-		must(t, h.Sync(t.Context()))
+		must(t, h.flush(t.Context(), "test"))
 		h.awaitReplicas(t.Context())
 		blocks, err := f.BlockLocations(t.Context(), "/f", 0, 1)
 		must(t, err)
@@ -175,8 +181,8 @@ func (c cutConn) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// TestSyncRepaired loses the last packet of a block at a Sync, or its acknowledgement, after which the other DataNodes have closed
-// their replicas. The block is on the disks of those that are left.
+// TestSyncRepaired loses the packet of a Sync, or the last one of a block that is closed, or its acknowledgement, after which the other
+// DataNodes have closed their replicas. The block is on the disks of those that are left.
 func TestSyncRepaired(t *testing.T) {
 	testbed.Long(t)
 	c := testbed.HDFS(t)
@@ -188,17 +194,101 @@ func TestSyncRepaired(t *testing.T) {
 		return cutConn{conn, &lose.write, &lose.read}, err
 	}})
 	data := pfstest.Pattern(6, small)
-	for name, what := range map[string]*atomic.Bool{"/packet": &lose.write, "/acknowledgement": &lose.read} {
+	for name, how := range map[string]struct {
+		lost *atomic.Bool
+		end  func(h *handle) error
+	}{
+		"/packet":                      {&lose.write, func(h *handle) error { return h.Sync(t.Context()) }},
+		"/acknowledgement":             {&lose.read, func(h *handle) error { return h.Sync(t.Context()) }},
+		"/last packet":                 {&lose.write, func(h *handle) error { return h.flush(t.Context(), "test") }},
+		"/acknowledgement of the last": {&lose.read, func(h *handle) error { return h.flush(t.Context(), "test") }},
+	} {
 		h := openFor(t, f, pfs.Path(name), appending|pfs.OpenCreate)
-		appendAll(t, h, data[:small/2])
+		appendAll(t, h, data[:small/2+100])
 		time.Sleep(time.Second) // all of it is acknowledged
-		what.Store(true)
-		must(t, h.Sync(t.Context()))
-		if what.Load() {
+		how.lost.Store(true)
+		must(t, how.end(h))
+		if how.lost.Load() {
 			t.Errorf("%s: nothing was lost", name)
 		}
-		appendAll(t, h, data[small/2:])
+		appendAll(t, h, data[small/2+100:])
 		must(t, h.Close(t.Context()))
 		pfstest.WantFile(t, f, pfs.Path(name), data)
+	}
+}
+
+// TestSyncedSurvives kills a process that appends and syncs. What it had synced is there, and readers had it before.
+func TestSyncedSurvives(t *testing.T) {
+	c := testbed.HDFS(t)
+	o := options(c, c.Scratch(t))
+	f := open(t, o)
+	if at := os.Getenv("PFS_TEST_WRITER"); at != "" {
+		o.Root = at
+		writeUntilKilled(t, open(t, o))
+	}
+	writer := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestSyncedSurvives$")
+	writer.Env = append(os.Environ(), "PFS_TEST_WRITER="+o.Root)
+	out, err := writer.StdoutPipe()
+	must(t, err)
+	must(t, writer.Start())
+	synced := 0
+	for lines := bufio.NewScanner(out); synced < small+small/2 && lines.Scan(); {
+		n, err := strconv.Atoi(lines.Text())
+		if err != nil {
+			t.Fatalf("the writer says %q", lines.Text())
+		}
+		if synced = n; n%7 == 0 {
+			got, err := readAll(t.Context(), f, "/f", small)
+			if err != nil || len(got) < synced || !bytes.Equal(got, pfstest.Pattern(1, 2*small)[:len(got)]) {
+				t.Fatalf("%d bytes are read, %d are synced, %v", len(got), synced, err)
+			}
+		}
+	}
+	must(t, writer.Process.Kill())
+	_ = writer.Wait()
+	h, err := f.OpenHandle(pfs.WithHandleID(t.Context(), pfs.HandleID{ID: pfs.NewID(), Continue: true}), "/f", pfs.OpenRead|pfs.OpenWrite, 0)
+	must(t, err)
+	defer h.Close(t.Context())
+	got, err := readAll(t.Context(), f, "/f", small)
+	if err != nil || len(got) < synced || synced < small || !bytes.Equal(got, pfstest.Pattern(1, 2*small)[:len(got)]) {
+		t.Errorf("%d bytes are left, %d were synced, %v", len(got), synced, err)
+	}
+}
+
+// writeUntilKilled appends and syncs, and prints how much it has synced.
+func writeUntilKilled(t *testing.T, f *FS) {
+	h := openFor(t, f, "/f", appending|pfs.OpenCreate)
+	data := pfstest.Pattern(1, 2*small)
+	for n := 0; n+9999 < len(data); n += 9999 {
+		appendAll(t, h, data[n:n+9999])
+		must(t, h.Sync(t.Context()))
+		fmt.Println(n + 9999)
+	}
+	time.Sleep(time.Hour)
+}
+
+// TestSyncKeepsTime: a time that is set after a Sync stays when the file is closed, and a Sync sets the time.
+func TestSyncKeepsTime(t *testing.T) {
+	c := testbed.HDFS(t)
+	f := open(t, options(c, c.Scratch(t)))
+	h := openFor(t, f, "/f", appending|pfs.OpenCreate)
+	old := time.UnixMilli(1_000_000_000_123)
+	must(t, f.SetAttr(t.Context(), "/f", pfs.AttrModTime, pfs.Attrs{ModTime: old}))
+	appendAll(t, h, []byte("one"))
+	must(t, h.Sync(t.Context()))
+	synced := pfstest.MustStat(t, f, "/f")
+	if synced.ModTime.Equal(old) {
+		t.Error("Sync has not set the time")
+	}
+	time.Sleep(2 * lingerTime)
+	if now := pfstest.MustStat(t, f, "/f"); now.Version != synced.Version || h.now != nil {
+		t.Errorf("the version was %q and is %q, open %v", synced.Version, now.Version, h.now != nil)
+	}
+	appendAll(t, h, []byte("two"))
+	must(t, h.Sync(t.Context()))
+	must(t, f.SetAttr(t.Context(), "/f", pfs.AttrModTime, pfs.Attrs{ModTime: old}))
+	must(t, h.Close(t.Context()))
+	if now := pfstest.MustStat(t, f, "/f"); !now.ModTime.Equal(old) || now.Size != 6 {
+		t.Errorf("%d bytes of %v", now.Size, now.ModTime)
 	}
 }

@@ -195,7 +195,7 @@ func TestBlockLocations(t *testing.T) {
 // TestAttemptCompare compares bytes with those that were written before.
 func TestAttemptCompare(t *testing.T) {
 	data := pfstest.Pattern(1, 3*checksumChunk+100)
-	a := attempt{sums: datanode.NewSums(0), n: int64(len(data))}
+	a := attempt{sums: new(datanode.Sums), n: int64(len(data))}
 	for rest := data; len(rest) > 0; rest = rest[min(77, len(rest)):] {
 		a.sums.Add(rest[:min(77, len(rest))])
 	}

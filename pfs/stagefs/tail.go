@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/paddlecloud/pfs/pfs"
+	"github.com/paddlecloud/pfs/pfs/internal/rules"
 	"github.com/paddlecloud/pfs/pfs/retry"
 )
 
@@ -16,13 +17,6 @@ var errTaken = errors.New("others have replaced or changed the file")
 
 // The pauses between attempts to complete a tail: a minute in all.
 const firstPause, lastPause = 100 * time.Millisecond, 30 * time.Second
-
-// A file that is streamed is synced at the end of a block of the store, which costs HDFS little, after minTail bytes, and anywhere
-// after maxTail.
-const (
-	minTail = 64 << 20
-	maxTail = 256 << 20
-)
 
 // retain adds p, which is about to be written at off, to the tail of the file. It reports whether p
 // survives this process.
@@ -141,18 +135,12 @@ func (fl *file) stream(ctx context.Context, op string, p []byte, off int64) (n i
 		fl.tail.cut(fl.tail.From, off+int64(n)-fl.tail.From)
 		fl.mu.Unlock()
 	}
-	if err == nil && (!kept || fl.mustSync(off+int64(n))) {
+	if err == nil && (!kept || rules.SyncDue(fl.tail.length(), off+int64(n), fl.block)) {
 		if err = fl.sync(ctx, false); err != nil {
 			return 0, err
 		}
 	}
 	return n, err
-}
-
-// mustSync reports whether the file, which has a tail and was streamed up to end, is to be synced.
-func (fl *file) mustSync(end int64) bool {
-	n := fl.tail.length()
-	return n >= maxTail || n >= minTail && (fl.block == 0 || end%fl.block == 0)
 }
 
 // revive opens the file on the store again after its handle was lost, or its process has died. It writes the missing

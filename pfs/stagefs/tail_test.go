@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/paddlecloud/pfs/pfs"
+	"github.com/paddlecloud/pfs/pfs/internal/rules"
 	"github.com/paddlecloud/pfs/pfs/pfstest"
 )
 
@@ -199,7 +200,7 @@ func TestTailIsBounded(t *testing.T) {
 	f := newFS(t, newLossy(mem), Options{})
 	h := openFile(t, f, "/f", pfs.OpenCreate)
 	p := bytes.Repeat([]byte("x"), 8<<20)
-	for off := int64(0); off <= minTail; off += int64(len(p)) { // the store has no blocks
+	for off := int64(0); off <= rules.MinUnsynced; off += int64(len(p)) { // the store has no blocks
 		writeAt(t, h, string(p), off)
 	}
 	if size := h.f.tail.length(); size > int64(len(p)) {
@@ -218,11 +219,11 @@ func TestTailEndsWithABlock(t *testing.T) {
 			h := openFile(t, f, "/f", pfs.OpenCreate)
 			p := bytes.Repeat([]byte("x"), 8<<20)
 			off := int64(0)
-			for ; off < maxTail+8<<20; off += int64(len(p)) {
+			for ; off < rules.MaxUnsynced+8<<20; off += int64(len(p)) {
 				h.f.block = block
 				writeAt(t, h, string(p), off)
 			}
-			if from := h.f.tail.From; from%block != 0 && from != maxTail || off-from != h.f.tail.length() {
+			if from := h.f.tail.From; from%block != 0 && from != rules.MaxUnsynced || off-from != h.f.tail.length() {
 				t.Errorf("the tail begins at %d and has %d bytes", from, h.f.tail.length())
 			}
 			must(t, h.Close(t.Context()))

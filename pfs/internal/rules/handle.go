@@ -59,3 +59,16 @@ func (h *Handle) CheckSetAttr(ctx context.Context, op string, mask pfs.AttrMask,
 	}
 	return h.Check(ctx, op, 0)
 }
+
+// Bounds of SyncDue.
+const (
+	MinUnsynced = 64 << 20
+	MaxUnsynced = 256 << 20
+)
+
+// SyncDue reports whether a file that is written from start to end is to be synced at end, after unsynced bytes: at the end of
+// a block of the store, which costs HDFS little, and anywhere after MaxUnsynced. This bounds what is lost, or must be kept, if the store
+// loses what it has not synced. A block of 0 bytes has no end.
+func SyncDue(unsynced, end, block int64) bool {
+	return unsynced >= MaxUnsynced || unsynced >= MinUnsynced && (block == 0 || end%block == 0)
+}

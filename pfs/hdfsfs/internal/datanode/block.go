@@ -82,7 +82,8 @@ type Block struct {
 	repaired int64                     // what was acknowledged at the first of them
 
 	filling  *outPacket
-	length   int64 // of the block, with filling
+	again    []byte // of the last chunk, if it is not whole: the next packet begins with them, because its checksums are of whole chunks
+	length   int64  // of the block, with filling
 	sequence int64
 
 	mu     sync.Mutex
@@ -110,10 +111,11 @@ func (c *Client) Create(n NameNode, located *hdfsproto.LocatedBlock, o BlockOpti
 	return b, nil
 }
 
-// Append begins to write at the end of a block.
-func (c *Client) Append(n NameNode, located *hdfsproto.LocatedBlock, o BlockOptions, sums *Sums) (*Block, error) {
+// Append begins to write at the end of a block, of which odd are the bytes of the last chunk, if it is not whole.
+func (c *Client) Append(n NameNode, located *hdfsproto.LocatedBlock, o BlockOptions, sums *Sums, odd []byte) (*Block, error) {
 	b := c.newBlock(n, located, o, sums)
-	b.appended = true
+	sums.Add(odd)
+	b.appended, b.again = true, odd
 	b.length = int64(located.GetBlock().GetNumBytes())
 	b.acked = b.length
 	cn, err := b.repair(nil)
@@ -172,24 +174,50 @@ func (b *Block) run(cn *conn) error {
 // Write appends p. It waits while too many bytes are on their way.
 func (b *Block) Write(p []byte) error {
 	for len(p) > 0 {
-		if b.filling == nil {
-			b.filling = &outPacket{sequence: b.sequence, offset: b.length, data: packets.Get().(*[packetBytes]byte)[:0]}
-			b.sequence++
+		if err := b.begin(); err != nil {
+			return err
 		}
-		room := packetBytes - len(b.filling.data)
-		if odd := b.filling.offset % Chunk; odd > 0 {
-			room = Chunk - int(odd) - len(b.filling.data) // DataNodes take such bytes only in a packet of their own
-		}
-		n := min(len(p), room)
+		n := min(len(p), packetBytes-len(b.filling.data))
 		b.sums.Add(p[:n])
 		b.filling.data = append(b.filling.data, p[:n]...)
 		b.length += int64(n)
 		p = p[n:]
-		if n == room {
+		if len(b.filling.data) == packetBytes {
 			if err := b.cut(); err != nil {
 				return err
 			}
 		}
+	}
+	return nil
+}
+
+// begin begins a packet, unless one is being filled.
+func (b *Block) begin() error {
+	if b.filling != nil || b.life.Err() != nil {
+		return b.life.Err()
+	}
+	data := append(packets.Get().(*[packetBytes]byte)[:0], b.again...)
+	b.filling = &outPacket{sequence: b.sequence, offset: b.length - int64(len(data)), data: data}
+	b.sequence++
+	return nil
+}
+
+// Sync returns when what was written is on the disks of the DataNodes.
+func (b *Block) Sync() error {
+	if err := b.begin(); err != nil {
+		return err
+	}
+	b.filling.sync = true
+	if err := b.cut(); err != nil {
+		return err
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for !b.ended && len(b.queue) > 0 {
+		b.moved.Wait()
+	}
+	if b.ended {
+		return b.failure()
 	}
 	return nil
 }
@@ -204,11 +232,11 @@ func (b *Block) cut() error {
 		return nil
 	}
 	b.filling = nil
-	all := b.sums.All()
-	if err := p.encode(all[b.summed:]); err != nil {
+	b.again = slices.Clone(p.data[len(p.data)-int(b.length%Chunk):])
+	if err := p.encode(b.sums.All()[b.summed:]); err != nil {
 		return err
 	}
-	if b.summed = len(all); b.opts.unit {
+	if b.summed = len(b.sums.Whole); b.opts.unit {
 		b.sums.Whole, b.summed = b.sums.Whole[:0], 0
 	}
 	return b.enqueue(p)

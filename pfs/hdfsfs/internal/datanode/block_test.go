@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"crypto/md5"
 	"encoding/binary"
 	"errors"
 	"io"
@@ -24,7 +25,7 @@ type fakePipeline struct {
 
 	mu         sync.Mutex
 	data       []byte   // of the replicas
-	synced     bool     // the last packet of the last pipeline asked for it
+	synced     bool     // the last packet asked for it
 	generation uint64   // the last one that was given out
 	replaced   []uint64 // generations that the NameNode was told of
 	built      []hdfsproto.Stage
@@ -180,7 +181,7 @@ func (p *fakePipeline) write(conn net.Conn, in *bufio.Reader, req *hdfsproto.OpW
 			return
 		}
 		p.mu.Lock()
-		p.synced = h.GetLast() && h.GetSync()
+		p.synced = h.GetSync()
 		p.mu.Unlock()
 		answer(conn, &hdfsproto.PipelineAck{Sequence: &sequence, Replies: replies})
 		if f.what != "" {
@@ -211,7 +212,7 @@ func (p *fakePipeline) packet(in *bufio.Reader) (*hdfsproto.PacketHeader, error)
 	sums, data := body[:len(body)-int(h.GetLength())], body[len(body)-int(h.GetLength()):]
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if (checksums{castagnoli, Chunk}).verify(sums, data) >= 0 || h.GetOffset() > int64(len(p.data)) {
+	if (checksums{castagnoli, Chunk}).verify(sums, data) >= 0 || h.GetOffset() > int64(len(p.data)) || h.GetOffset()%Chunk != 0 && !h.GetLast() {
 		p.t.Errorf("a packet of %d bytes at %d, there are %d bytes, or its checksums are wrong", len(data), h.GetOffset(), len(p.data))
 	}
 	p.data = append(p.data[:h.GetOffset()], data...)
@@ -249,7 +250,7 @@ func TestBlockRepaired(t *testing.T) {
 // want writes data and compares it with what was stored.
 func (p *fakePipeline) want(limit time.Duration, data []byte, repaired bool, first hdfsproto.Stage) {
 	p.t.Helper()
-	b, err := p.client(limit).Create(p, p.located(1, 3), BlockOptions{Size: 1 << 30, Replicas: 3}, NewSums(0))
+	b, err := p.client(limit).Create(p, p.located(1, 3), BlockOptions{Size: 1 << 30, Replicas: 3}, new(Sums))
 	if err != nil {
 		p.t.Fatal(err)
 	}
@@ -281,7 +282,7 @@ func TestBlockLost(t *testing.T) {
 		}
 		return fault{}
 	}
-	b, err := p.client(30*time.Second).Create(p, p.located(1, 3), BlockOptions{Size: 1 << 30, Replicas: 3}, NewSums(0))
+	b, err := p.client(30*time.Second).Create(p, p.located(1, 3), BlockOptions{Size: 1 << 30, Replicas: 3}, new(Sums))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -309,20 +310,20 @@ func TestBlockFirstLink(t *testing.T) {
 	for _, node := range located.Locations {
 		node.Id.IpAddr = proto.String("fd00::1")
 	}
-	_, err := p.client(30*time.Second).Create(p, located, BlockOptions{Size: 1 << 30, Replicas: 3}, NewSums(0))
+	_, err := p.client(30*time.Second).Create(p, located, BlockOptions{Size: 1 << 30, Replicas: 3}, new(Sums))
 	var failure *PipelineError
 	if !errors.As(err, &failure) || len(failure.Bad) != 1 || failure.Bad[0].GetId().GetUuid() != "3" {
 		t.Errorf("the error is %v", err)
 	}
 }
 
-// TestBlockAppended appends to a block that ends in the middle of a chunk: the bytes that complete it are a packet of their own.
+// TestBlockAppended appends to a block that ends in the middle of a chunk, which is sent again with the bytes that complete it.
 func TestBlockAppended(t *testing.T) {
 	data := pattern(3 * packetBytes)
 	for _, n := range []int{0, 1, Chunk - 1, Chunk, 1000} {
 		p := &fakePipeline{t: t, data: slices.Clone(data[:n]), fault: func(hdfsproto.Stage, int) fault { return fault{} }}
-		sums := NewSums(int64(n))
-		b, err := p.client(30*time.Second).Append(p, p.located(1, 3), BlockOptions{Size: 1 << 30, Replicas: 3, Durable: n > 1}, sums)
+		sums := new(Sums)
+		b, err := p.client(30*time.Second).Append(p, p.located(1, 3), BlockOptions{Size: 1 << 30, Replicas: 3, Durable: n > 1}, sums, data[n-n%Chunk:n])
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -350,7 +351,7 @@ func TestBlockSyncedAfterRepair(t *testing.T) {
 				}
 				return now
 			}
-			b, err := p.client(30*time.Second).Create(p, p.located(1, 3), BlockOptions{Size: 1 << 30, Replicas: 3, Durable: true}, NewSums(0))
+			b, err := p.client(30*time.Second).Create(p, p.located(1, 3), BlockOptions{Size: 1 << 30, Replicas: 3, Durable: true}, new(Sums))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -366,6 +367,52 @@ func TestBlockSyncedAfterRepair(t *testing.T) {
 	}
 }
 
+// TestBlockSync syncs in the middle of chunks, at their ends, and where nothing was written since, and loses each packet once, or its
+// acknowledgement.
+func TestBlockSync(t *testing.T) {
+	data := pattern(packetBytes + 2000)
+	ends := []int{1, 1, 500, Chunk, Chunk, 2*Chunk + 7, packetBytes - 1, packetBytes + 3, len(data)}
+	for at := range len(ends) + 2 {
+		for _, what := range []string{"end", "error"} {
+			p := &fakePipeline{t: t, spare: 1}
+			var once sync.Once
+			left := at
+			p.fault = func(_ hdfsproto.Stage, packet int) (now fault) {
+				if left--; packet >= 0 && left < 0 {
+					once.Do(func() { now = fault{what, 1} })
+				}
+				return now
+			}
+			b, err := p.client(30*time.Second).Create(p, p.located(1, 3), BlockOptions{Size: 1 << 30, Replicas: 3}, new(Sums))
+			if err != nil {
+				t.Fatal(err)
+			}
+			begin := 0
+			for _, end := range ends {
+				if err = b.Write(data[begin:end]); err == nil {
+					err = b.Sync()
+				}
+				p.mu.Lock()
+				if err != nil || !p.synced || !bytes.Equal(p.data, data[:end]) || b.acked != int64(end) {
+					t.Fatalf("%s at packet %d: synced %v, %d bytes of %d, %v", what, at, p.synced, len(p.data), end, err)
+				}
+				p.mu.Unlock()
+				begin = end
+			}
+			done, err := b.Close()
+			if err != nil || done.GetNumBytes() != uint64(len(data)) || !bytes.Equal(p.data, data) || len(p.built) != 2 {
+				t.Errorf("%s at packet %d: %d bytes are stored of %d, pipelines %v, %v", what, at, len(p.data), len(data), p.built, err)
+			}
+			if hash := b.Hash(b.sums.All()); hash != hashOf(data) {
+				t.Errorf("%s at packet %d: the checksum is %x", what, at, hash)
+			}
+		}
+	}
+}
+
+// hashOf is the checksum of a block.
+func hashOf(data []byte) [md5.Size]byte { return md5.Sum(sumsOf(data)) }
+
 // TestBlockWindow keeps few bytes of a block whose DataNodes acknowledge nothing.
 func TestBlockWindow(t *testing.T) {
 	p := &fakePipeline{t: t, fault: func(_ hdfsproto.Stage, packet int) fault {
@@ -375,7 +422,7 @@ func TestBlockWindow(t *testing.T) {
 		return fault{}
 	}}
 	c := p.client(time.Minute)
-	b, err := c.Create(p, p.located(1, 1), BlockOptions{Size: 1 << 30, Replicas: 1}, NewSums(0))
+	b, err := c.Create(p, p.located(1, 1), BlockOptions{Size: 1 << 30, Replicas: 1}, new(Sums))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -146,7 +146,7 @@ func (s *StripedBlock) create(number int) (*Block, error) {
 	if i < len(s.located.Tokens) {
 		one.Token = s.located.Tokens[i]
 	}
-	return s.client.Create(s.nameNode, one, s.opts, NewSums(0))
+	return s.client.Create(s.nameNode, one, s.opts, new(Sums))
 }
 
 // enough returns an error if more units are lost than parity can replace.

@@ -113,7 +113,7 @@ func (l layout) want(t *testing.T, policy *hdfsproto.ErasureCodingPolicy, lost i
 		return ours, err
 	}})
 	defer c.Close()
-	data, sums := pattern(int(l.length)), NewSums(0)
+	data, sums := pattern(int(l.length)), new(Sums)
 	s, err := c.CreateStriped(n, policy, proto.CloneOf(n.located()), BlockOptions{Size: 1 << 30}, sums)
 	if err != nil {
 		t.Fatal(err)

@@ -15,12 +15,7 @@ type Sums struct {
 	Whole []uint32 // of the chunks that have ended
 	tail  uint32   // of the last chunk
 	at    int      // in the last chunk
-	own   int      // bytes of the last chunk that were added
 }
-
-// NewSums returns the Sums of bytes that follow the first off bytes of a block. The first checksum is of the bytes that
-// complete a chunk.
-func NewSums(off int64) *Sums { return &Sums{at: int(off % Chunk)} }
 
 // Add adds the bytes of p.
 func (s *Sums) Add(p []byte) {
@@ -28,17 +23,16 @@ func (s *Sums) Add(p []byte) {
 		n := min(len(p), Chunk-s.at)
 		s.tail = crc32.Update(s.tail, castagnoli, p[:n])
 		p = p[n:]
-		s.at += n
-		if s.own += n; s.at == Chunk {
+		if s.at += n; s.at == Chunk {
 			s.Whole = append(s.Whole, s.tail)
-			s.tail, s.at, s.own = 0, 0, 0
+			s.tail, s.at = 0, 0
 		}
 	}
 }
 
 // All returns all checksums, the last one too.
 func (s *Sums) All() []uint32 {
-	if s.own == 0 {
+	if s.at == 0 {
 		return s.Whole
 	}
 	return append(s.Whole[:len(s.Whole):len(s.Whole)], s.tail)

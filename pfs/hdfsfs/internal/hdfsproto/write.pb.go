@@ -845,6 +845,110 @@ func (x *CompleteResponse) GetDone() bool {
 	return false
 }
 
+type FsyncRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Path          *string                `protobuf:"bytes,1,req,name=path" json:"path,omitempty"`
+	Holder        *string                `protobuf:"bytes,2,req,name=holder" json:"holder,omitempty"`
+	LastLength    *int64                 `protobuf:"zigzag64,3,opt,name=last_length,json=lastLength" json:"last_length,omitempty"` // of the last block
+	Inode         *uint64                `protobuf:"varint,4,opt,name=inode" json:"inode,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *FsyncRequest) Reset() {
+	*x = FsyncRequest{}
+	mi := &file_hdfsproto_write_proto_msgTypes[13]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *FsyncRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*FsyncRequest) ProtoMessage() {}
+
+func (x *FsyncRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_hdfsproto_write_proto_msgTypes[13]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use FsyncRequest.ProtoReflect.Descriptor instead.
+func (*FsyncRequest) Descriptor() ([]byte, []int) {
+	return file_hdfsproto_write_proto_rawDescGZIP(), []int{13}
+}
+
+func (x *FsyncRequest) GetPath() string {
+	if x != nil && x.Path != nil {
+		return *x.Path
+	}
+	return ""
+}
+
+func (x *FsyncRequest) GetHolder() string {
+	if x != nil && x.Holder != nil {
+		return *x.Holder
+	}
+	return ""
+}
+
+func (x *FsyncRequest) GetLastLength() int64 {
+	if x != nil && x.LastLength != nil {
+		return *x.LastLength
+	}
+	return 0
+}
+
+func (x *FsyncRequest) GetInode() uint64 {
+	if x != nil && x.Inode != nil {
+		return *x.Inode
+	}
+	return 0
+}
+
+type FsyncResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *FsyncResponse) Reset() {
+	*x = FsyncResponse{}
+	mi := &file_hdfsproto_write_proto_msgTypes[14]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *FsyncResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*FsyncResponse) ProtoMessage() {}
+
+func (x *FsyncResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_hdfsproto_write_proto_msgTypes[14]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use FsyncResponse.ProtoReflect.Descriptor instead.
+func (*FsyncResponse) Descriptor() ([]byte, []int) {
+	return file_hdfsproto_write_proto_rawDescGZIP(), []int{14}
+}
+
 type UpdateBlockForPipelineRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Block         *ExtendedBlock         `protobuf:"bytes,1,req,name=block" json:"block,omitempty"`
@@ -855,7 +959,7 @@ type UpdateBlockForPipelineRequest struct {
 
 func (x *UpdateBlockForPipelineRequest) Reset() {
 	*x = UpdateBlockForPipelineRequest{}
-	mi := &file_hdfsproto_write_proto_msgTypes[13]
+	mi := &file_hdfsproto_write_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -867,7 +971,7 @@ func (x *UpdateBlockForPipelineRequest) String() string {
 func (*UpdateBlockForPipelineRequest) ProtoMessage() {}
 
 func (x *UpdateBlockForPipelineRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_hdfsproto_write_proto_msgTypes[13]
+	mi := &file_hdfsproto_write_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -880,7 +984,7 @@ func (x *UpdateBlockForPipelineRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UpdateBlockForPipelineRequest.ProtoReflect.Descriptor instead.
 func (*UpdateBlockForPipelineRequest) Descriptor() ([]byte, []int) {
-	return file_hdfsproto_write_proto_rawDescGZIP(), []int{13}
+	return file_hdfsproto_write_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *UpdateBlockForPipelineRequest) GetBlock() *ExtendedBlock {
@@ -906,7 +1010,7 @@ type UpdateBlockForPipelineResponse struct {
 
 func (x *UpdateBlockForPipelineResponse) Reset() {
 	*x = UpdateBlockForPipelineResponse{}
-	mi := &file_hdfsproto_write_proto_msgTypes[14]
+	mi := &file_hdfsproto_write_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -918,7 +1022,7 @@ func (x *UpdateBlockForPipelineResponse) String() string {
 func (*UpdateBlockForPipelineResponse) ProtoMessage() {}
 
 func (x *UpdateBlockForPipelineResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_hdfsproto_write_proto_msgTypes[14]
+	mi := &file_hdfsproto_write_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -931,7 +1035,7 @@ func (x *UpdateBlockForPipelineResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UpdateBlockForPipelineResponse.ProtoReflect.Descriptor instead.
 func (*UpdateBlockForPipelineResponse) Descriptor() ([]byte, []int) {
-	return file_hdfsproto_write_proto_rawDescGZIP(), []int{14}
+	return file_hdfsproto_write_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *UpdateBlockForPipelineResponse) GetBlock() *LocatedBlock {
@@ -954,7 +1058,7 @@ type UpdatePipelineRequest struct {
 
 func (x *UpdatePipelineRequest) Reset() {
 	*x = UpdatePipelineRequest{}
-	mi := &file_hdfsproto_write_proto_msgTypes[15]
+	mi := &file_hdfsproto_write_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -966,7 +1070,7 @@ func (x *UpdatePipelineRequest) String() string {
 func (*UpdatePipelineRequest) ProtoMessage() {}
 
 func (x *UpdatePipelineRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_hdfsproto_write_proto_msgTypes[15]
+	mi := &file_hdfsproto_write_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -979,7 +1083,7 @@ func (x *UpdatePipelineRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UpdatePipelineRequest.ProtoReflect.Descriptor instead.
 func (*UpdatePipelineRequest) Descriptor() ([]byte, []int) {
-	return file_hdfsproto_write_proto_rawDescGZIP(), []int{15}
+	return file_hdfsproto_write_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *UpdatePipelineRequest) GetHolder() string {
@@ -1025,7 +1129,7 @@ type UpdatePipelineResponse struct {
 
 func (x *UpdatePipelineResponse) Reset() {
 	*x = UpdatePipelineResponse{}
-	mi := &file_hdfsproto_write_proto_msgTypes[16]
+	mi := &file_hdfsproto_write_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1037,7 +1141,7 @@ func (x *UpdatePipelineResponse) String() string {
 func (*UpdatePipelineResponse) ProtoMessage() {}
 
 func (x *UpdatePipelineResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_hdfsproto_write_proto_msgTypes[16]
+	mi := &file_hdfsproto_write_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1050,7 +1154,7 @@ func (x *UpdatePipelineResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UpdatePipelineResponse.ProtoReflect.Descriptor instead.
 func (*UpdatePipelineResponse) Descriptor() ([]byte, []int) {
-	return file_hdfsproto_write_proto_rawDescGZIP(), []int{16}
+	return file_hdfsproto_write_proto_rawDescGZIP(), []int{18}
 }
 
 type RenewLeaseRequest struct {
@@ -1062,7 +1166,7 @@ type RenewLeaseRequest struct {
 
 func (x *RenewLeaseRequest) Reset() {
 	*x = RenewLeaseRequest{}
-	mi := &file_hdfsproto_write_proto_msgTypes[17]
+	mi := &file_hdfsproto_write_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1074,7 +1178,7 @@ func (x *RenewLeaseRequest) String() string {
 func (*RenewLeaseRequest) ProtoMessage() {}
 
 func (x *RenewLeaseRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_hdfsproto_write_proto_msgTypes[17]
+	mi := &file_hdfsproto_write_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1087,7 +1191,7 @@ func (x *RenewLeaseRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RenewLeaseRequest.ProtoReflect.Descriptor instead.
 func (*RenewLeaseRequest) Descriptor() ([]byte, []int) {
-	return file_hdfsproto_write_proto_rawDescGZIP(), []int{17}
+	return file_hdfsproto_write_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *RenewLeaseRequest) GetHolder() string {
@@ -1105,7 +1209,7 @@ type RenewLeaseResponse struct {
 
 func (x *RenewLeaseResponse) Reset() {
 	*x = RenewLeaseResponse{}
-	mi := &file_hdfsproto_write_proto_msgTypes[18]
+	mi := &file_hdfsproto_write_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1117,7 +1221,7 @@ func (x *RenewLeaseResponse) String() string {
 func (*RenewLeaseResponse) ProtoMessage() {}
 
 func (x *RenewLeaseResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_hdfsproto_write_proto_msgTypes[18]
+	mi := &file_hdfsproto_write_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1130,7 +1234,7 @@ func (x *RenewLeaseResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RenewLeaseResponse.ProtoReflect.Descriptor instead.
 func (*RenewLeaseResponse) Descriptor() ([]byte, []int) {
-	return file_hdfsproto_write_proto_rawDescGZIP(), []int{18}
+	return file_hdfsproto_write_proto_rawDescGZIP(), []int{20}
 }
 
 type CreateRequest_Permission struct {
@@ -1142,7 +1246,7 @@ type CreateRequest_Permission struct {
 
 func (x *CreateRequest_Permission) Reset() {
 	*x = CreateRequest_Permission{}
-	mi := &file_hdfsproto_write_proto_msgTypes[19]
+	mi := &file_hdfsproto_write_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1154,7 +1258,7 @@ func (x *CreateRequest_Permission) String() string {
 func (*CreateRequest_Permission) ProtoMessage() {}
 
 func (x *CreateRequest_Permission) ProtoReflect() protoreflect.Message {
-	mi := &file_hdfsproto_write_proto_msgTypes[19]
+	mi := &file_hdfsproto_write_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1248,7 +1352,14 @@ const file_hdfsproto_write_proto_rawDesc = "" +
 	"\x04last\x18\x03 \x01(\v2\x1f.paddlecloud.hdfs.ExtendedBlockR\x04last\x12\x14\n" +
 	"\x05inode\x18\x04 \x01(\x04R\x05inode\"&\n" +
 	"\x10CompleteResponse\x12\x12\n" +
-	"\x04done\x18\x01 \x02(\bR\x04done\"n\n" +
+	"\x04done\x18\x01 \x02(\bR\x04done\"q\n" +
+	"\fFsyncRequest\x12\x12\n" +
+	"\x04path\x18\x01 \x02(\tR\x04path\x12\x16\n" +
+	"\x06holder\x18\x02 \x02(\tR\x06holder\x12\x1f\n" +
+	"\vlast_length\x18\x03 \x01(\x12R\n" +
+	"lastLength\x12\x14\n" +
+	"\x05inode\x18\x04 \x01(\x04R\x05inode\"\x0f\n" +
+	"\rFsyncResponse\"n\n" +
 	"\x1dUpdateBlockForPipelineRequest\x125\n" +
 	"\x05block\x18\x01 \x02(\v2\x1f.paddlecloud.hdfs.ExtendedBlockR\x05block\x12\x16\n" +
 	"\x06holder\x18\x02 \x02(\tR\x06holder\"V\n" +
@@ -1278,7 +1389,7 @@ func file_hdfsproto_write_proto_rawDescGZIP() []byte {
 	return file_hdfsproto_write_proto_rawDescData
 }
 
-var file_hdfsproto_write_proto_msgTypes = make([]protoimpl.MessageInfo, 20)
+var file_hdfsproto_write_proto_msgTypes = make([]protoimpl.MessageInfo, 22)
 var file_hdfsproto_write_proto_goTypes = []any{
 	(*CreateRequest)(nil),                  // 0: paddlecloud.hdfs.CreateRequest
 	(*OpenedFile)(nil),                     // 1: paddlecloud.hdfs.OpenedFile
@@ -1293,39 +1404,41 @@ var file_hdfsproto_write_proto_goTypes = []any{
 	(*GetAdditionalDatanodeResponse)(nil),  // 10: paddlecloud.hdfs.GetAdditionalDatanodeResponse
 	(*CompleteRequest)(nil),                // 11: paddlecloud.hdfs.CompleteRequest
 	(*CompleteResponse)(nil),               // 12: paddlecloud.hdfs.CompleteResponse
-	(*UpdateBlockForPipelineRequest)(nil),  // 13: paddlecloud.hdfs.UpdateBlockForPipelineRequest
-	(*UpdateBlockForPipelineResponse)(nil), // 14: paddlecloud.hdfs.UpdateBlockForPipelineResponse
-	(*UpdatePipelineRequest)(nil),          // 15: paddlecloud.hdfs.UpdatePipelineRequest
-	(*UpdatePipelineResponse)(nil),         // 16: paddlecloud.hdfs.UpdatePipelineResponse
-	(*RenewLeaseRequest)(nil),              // 17: paddlecloud.hdfs.RenewLeaseRequest
-	(*RenewLeaseResponse)(nil),             // 18: paddlecloud.hdfs.RenewLeaseResponse
-	(*CreateRequest_Permission)(nil),       // 19: paddlecloud.hdfs.CreateRequest.Permission
-	(*EncryptionInfo)(nil),                 // 20: paddlecloud.hdfs.EncryptionInfo
-	(*LocatedBlock)(nil),                   // 21: paddlecloud.hdfs.LocatedBlock
-	(*ExtendedBlock)(nil),                  // 22: paddlecloud.hdfs.ExtendedBlock
-	(*DatanodeInfo)(nil),                   // 23: paddlecloud.hdfs.DatanodeInfo
-	(*DatanodeID)(nil),                     // 24: paddlecloud.hdfs.DatanodeID
+	(*FsyncRequest)(nil),                   // 13: paddlecloud.hdfs.FsyncRequest
+	(*FsyncResponse)(nil),                  // 14: paddlecloud.hdfs.FsyncResponse
+	(*UpdateBlockForPipelineRequest)(nil),  // 15: paddlecloud.hdfs.UpdateBlockForPipelineRequest
+	(*UpdateBlockForPipelineResponse)(nil), // 16: paddlecloud.hdfs.UpdateBlockForPipelineResponse
+	(*UpdatePipelineRequest)(nil),          // 17: paddlecloud.hdfs.UpdatePipelineRequest
+	(*UpdatePipelineResponse)(nil),         // 18: paddlecloud.hdfs.UpdatePipelineResponse
+	(*RenewLeaseRequest)(nil),              // 19: paddlecloud.hdfs.RenewLeaseRequest
+	(*RenewLeaseResponse)(nil),             // 20: paddlecloud.hdfs.RenewLeaseResponse
+	(*CreateRequest_Permission)(nil),       // 21: paddlecloud.hdfs.CreateRequest.Permission
+	(*EncryptionInfo)(nil),                 // 22: paddlecloud.hdfs.EncryptionInfo
+	(*LocatedBlock)(nil),                   // 23: paddlecloud.hdfs.LocatedBlock
+	(*ExtendedBlock)(nil),                  // 24: paddlecloud.hdfs.ExtendedBlock
+	(*DatanodeInfo)(nil),                   // 25: paddlecloud.hdfs.DatanodeInfo
+	(*DatanodeID)(nil),                     // 26: paddlecloud.hdfs.DatanodeID
 }
 var file_hdfsproto_write_proto_depIdxs = []int32{
-	19, // 0: paddlecloud.hdfs.CreateRequest.masked:type_name -> paddlecloud.hdfs.CreateRequest.Permission
-	20, // 1: paddlecloud.hdfs.OpenedFile.encryption:type_name -> paddlecloud.hdfs.EncryptionInfo
+	21, // 0: paddlecloud.hdfs.CreateRequest.masked:type_name -> paddlecloud.hdfs.CreateRequest.Permission
+	22, // 1: paddlecloud.hdfs.OpenedFile.encryption:type_name -> paddlecloud.hdfs.EncryptionInfo
 	1,  // 2: paddlecloud.hdfs.CreateResponse.file:type_name -> paddlecloud.hdfs.OpenedFile
-	21, // 3: paddlecloud.hdfs.AppendResponse.block:type_name -> paddlecloud.hdfs.LocatedBlock
+	23, // 3: paddlecloud.hdfs.AppendResponse.block:type_name -> paddlecloud.hdfs.LocatedBlock
 	1,  // 4: paddlecloud.hdfs.AppendResponse.file:type_name -> paddlecloud.hdfs.OpenedFile
-	22, // 5: paddlecloud.hdfs.AddBlockRequest.previous:type_name -> paddlecloud.hdfs.ExtendedBlock
-	23, // 6: paddlecloud.hdfs.AddBlockRequest.excluded:type_name -> paddlecloud.hdfs.DatanodeInfo
-	21, // 7: paddlecloud.hdfs.AddBlockResponse.block:type_name -> paddlecloud.hdfs.LocatedBlock
-	22, // 8: paddlecloud.hdfs.AbandonBlockRequest.block:type_name -> paddlecloud.hdfs.ExtendedBlock
-	22, // 9: paddlecloud.hdfs.GetAdditionalDatanodeRequest.block:type_name -> paddlecloud.hdfs.ExtendedBlock
-	23, // 10: paddlecloud.hdfs.GetAdditionalDatanodeRequest.existing:type_name -> paddlecloud.hdfs.DatanodeInfo
-	23, // 11: paddlecloud.hdfs.GetAdditionalDatanodeRequest.excluded:type_name -> paddlecloud.hdfs.DatanodeInfo
-	21, // 12: paddlecloud.hdfs.GetAdditionalDatanodeResponse.block:type_name -> paddlecloud.hdfs.LocatedBlock
-	22, // 13: paddlecloud.hdfs.CompleteRequest.last:type_name -> paddlecloud.hdfs.ExtendedBlock
-	22, // 14: paddlecloud.hdfs.UpdateBlockForPipelineRequest.block:type_name -> paddlecloud.hdfs.ExtendedBlock
-	21, // 15: paddlecloud.hdfs.UpdateBlockForPipelineResponse.block:type_name -> paddlecloud.hdfs.LocatedBlock
-	22, // 16: paddlecloud.hdfs.UpdatePipelineRequest.old:type_name -> paddlecloud.hdfs.ExtendedBlock
-	22, // 17: paddlecloud.hdfs.UpdatePipelineRequest.new:type_name -> paddlecloud.hdfs.ExtendedBlock
-	24, // 18: paddlecloud.hdfs.UpdatePipelineRequest.nodes:type_name -> paddlecloud.hdfs.DatanodeID
+	24, // 5: paddlecloud.hdfs.AddBlockRequest.previous:type_name -> paddlecloud.hdfs.ExtendedBlock
+	25, // 6: paddlecloud.hdfs.AddBlockRequest.excluded:type_name -> paddlecloud.hdfs.DatanodeInfo
+	23, // 7: paddlecloud.hdfs.AddBlockResponse.block:type_name -> paddlecloud.hdfs.LocatedBlock
+	24, // 8: paddlecloud.hdfs.AbandonBlockRequest.block:type_name -> paddlecloud.hdfs.ExtendedBlock
+	24, // 9: paddlecloud.hdfs.GetAdditionalDatanodeRequest.block:type_name -> paddlecloud.hdfs.ExtendedBlock
+	25, // 10: paddlecloud.hdfs.GetAdditionalDatanodeRequest.existing:type_name -> paddlecloud.hdfs.DatanodeInfo
+	25, // 11: paddlecloud.hdfs.GetAdditionalDatanodeRequest.excluded:type_name -> paddlecloud.hdfs.DatanodeInfo
+	23, // 12: paddlecloud.hdfs.GetAdditionalDatanodeResponse.block:type_name -> paddlecloud.hdfs.LocatedBlock
+	24, // 13: paddlecloud.hdfs.CompleteRequest.last:type_name -> paddlecloud.hdfs.ExtendedBlock
+	24, // 14: paddlecloud.hdfs.UpdateBlockForPipelineRequest.block:type_name -> paddlecloud.hdfs.ExtendedBlock
+	23, // 15: paddlecloud.hdfs.UpdateBlockForPipelineResponse.block:type_name -> paddlecloud.hdfs.LocatedBlock
+	24, // 16: paddlecloud.hdfs.UpdatePipelineRequest.old:type_name -> paddlecloud.hdfs.ExtendedBlock
+	24, // 17: paddlecloud.hdfs.UpdatePipelineRequest.new:type_name -> paddlecloud.hdfs.ExtendedBlock
+	26, // 18: paddlecloud.hdfs.UpdatePipelineRequest.nodes:type_name -> paddlecloud.hdfs.DatanodeID
 	19, // [19:19] is the sub-list for method output_type
 	19, // [19:19] is the sub-list for method input_type
 	19, // [19:19] is the sub-list for extension type_name
@@ -1345,7 +1458,7 @@ func file_hdfsproto_write_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_hdfsproto_write_proto_rawDesc), len(file_hdfsproto_write_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   20,
+			NumMessages:   22,
 			NumExtensions: 0,
 			NumServices:   0,
 		},
