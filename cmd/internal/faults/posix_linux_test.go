@@ -1,6 +1,7 @@
 package faults
 
 import (
+	"bytes"
 	"flag"
 	"fmt"
 	"math/rand/v2"
@@ -26,25 +27,27 @@ type view struct {
 	posix string // why pjdfstest cannot use it, if it cannot
 	links string // not empty if there are links
 	// not empty if files that are not written from start to end are staged
-	staged string
-	mount  func(t *testing.T) *mounted
+	staged    string
+	allocates bool // there is posix_fallocate
+	until2106 bool // no later time can be kept
+	mount     func(t *testing.T) *mounted
 }
 
 // views are the mounts that programs of others are tried on.
 var views = []view{
-	{"file", false, "", "yes", "", func(t *testing.T) *mounted {
+	{"file", false, "", "yes", "", true, false, func(t *testing.T) *mounted {
 		return newMount(t, nil, "--store", "file://"+onTmpfs(t, "size=4g,mode=755"))
 	}},
-	{"home", false, "it has one owner", "", "", func(t *testing.T) *mounted {
+	{"home", false, "it has one owner", "", "", true, false, func(t *testing.T) *mounted {
 		return newScene(t).mount("--root", "/pfs/local/home/alice")
 	}},
-	{"CephFS", true, "", "yes", "", func(t *testing.T) *mounted {
+	{"CephFS", true, "", "yes", "", false, true, func(t *testing.T) *mounted {
 		needCeph(t)
 		c := testbed.Ceph(t)
 		spec, _ := cephDir(t, c)
 		return newMount(t, nil, "--store", fmt.Sprintf("%s?user=%s&keyring=%s", spec.URL, c.User, c.Keyring))
 	}},
-	{"HDFS", true, "its files have one owner, and no links", "", "yes", func(t *testing.T) *mounted {
+	{"HDFS", true, "its files have one owner, and no links", "", "yes", false, false, func(t *testing.T) *mounted {
 		c := testbed.HDFS(t)
 		return newMount(t, nil, "--store", fmt.Sprintf("hdfs://%s?conf-dir=%s&user=%s&block-size=1048576", c.Scratch(t), c.ConfDir, c.Superuser))
 	}},
@@ -75,8 +78,18 @@ func TestPjdfstest(t *testing.T) {
 		if v.posix != "" {
 			t.Skip(v.posix)
 		}
+		config, err := os.ReadFile(filepath.Join(p.Config, "pjdfstest.toml"))
+		must(t, err)
+		if v.allocates {
+			config = bytes.Replace(config, []byte("[features]\n"), []byte("[features]\nposix_fallocate = {}\n"), 1)
+		}
+		if v.until2106 {
+			config = bytes.Replace(config, []byte("[settings]\n"), []byte("[settings]\nexpected_failures = [\"utimensat::y2038\"]\n"), 1)
+		}
+		settings := filepath.Join(t.TempDir(), "pjdfstest.toml")
+		must(t, os.WriteFile(settings, config, 0o644))
 		m := v.mount(t)
-		out, err := m.run(nil, filepath.Join(p.Bin, "pjdfstest"), "-c", filepath.Join(p.Config, "pjdfstest.toml"), "-p", m.dir)
+		out, err := m.run(nil, filepath.Join(p.Bin, "pjdfstest"), "-c", settings, "-p", m.dir)
 		got := counts.FindStringSubmatch(out)
 		if got == nil {
 			t.Fatalf("%v\n%s", err, out)
