@@ -166,7 +166,7 @@ func mountByHelper(dir string, opts Options) (int, error) {
 	said, err := helper.CombinedOutput()
 	theirs.Close()
 	if err != nil {
-		return 0, fmt.Errorf("%w: %s", err, said)
+		return 0, helperFailed(err, said)
 	}
 	control := make([]byte, syscall.CmsgSpace(4))
 	_, n, _, _, err := syscall.Recvmsg(ends[0], make([]byte, 1), control, syscall.MSG_CMSG_CLOEXEC)
@@ -182,6 +182,14 @@ func mountByHelper(dir string, opts Options) (int, error) {
 		return 0, errors.Join(errors.New("fusermount3 has sent no descriptor"), err)
 	}
 	return fds[0], nil
+}
+
+// helperFailed returns the error of a fusermount3 that has said something, or that was not found.
+func helperFailed(err error, said []byte) error {
+	if errors.Is(err, exec.ErrNotFound) {
+		return fmt.Errorf("%w: users other than root need it: install the package fuse3", err)
+	}
+	return fmt.Errorf("%w: %s", err, bytes.TrimSpace(said))
 }
 
 // Requests for the device; see fuse.h of the kernel.
@@ -234,15 +242,23 @@ func (c *Connection) Unmount() error {
 	return err
 }
 
-// Ended reports whether the mount has ended for all programs.
+// Ended reports whether the mount has ended for all programs, or Unmount has ended it: then those that have files open need
+// no other server.
 func (c *Connection) Ended() bool {
+	if c.unmounted.Load() {
+		return true
+	}
 	poll := []unix.PollFd{{Fd: int32(c.Device.Fd()), Events: unix.POLLIN}}
 	_, err := unix.Poll(poll, 0)
 	return err == nil && poll[0].Revents&unix.POLLERR != 0
 }
 
-// Abort ends a mount whose server does not answer. All programs that wait for it get errors.
+// Abort ends a mount whose server does not answer, or has ended. All programs that wait for it get errors. It does nothing
+// after Unmount.
 func (c *Connection) Abort() error {
+	if c.unmounted.Load() {
+		return nil
+	}
 	if os.Geteuid() == 0 {
 		return syscall.Unmount(c.Dir, syscall.MNT_FORCE|syscall.MNT_DETACH)
 	}

@@ -140,10 +140,6 @@ type Options struct {
 	// its page cache, is no request.
 	Observe func(Request)
 
-	// Grace bounds Mounted.Close: how long it waits for programs, and for the store to take what is written behind. 0
-	// means 35 seconds.
-	Grace time.Duration
-
 	// Source is shown as the device of the mount.
 	Source string
 

@@ -304,7 +304,7 @@ func TestNested(t *testing.T) {
 	}
 	m, err := Mount(t.Context(), store, dir, inner)
 	must(t, err)
-	defer m.Close()
+	defer m.Close(t.Context())
 	if got, err := os.ReadFile(dir + "/f"); err != nil || string(got) != "small" {
 		t.Errorf("%q, %v", got, err)
 	}

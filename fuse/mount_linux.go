@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io/fs"
 	"log/slog"
 	"os"
@@ -42,9 +41,6 @@ func Mount(ctx context.Context, fsys pfs.FileSystem, dir string, opts Options) (
 	}
 	if opts.Timeout == 0 {
 		opts.Timeout = DefaultTimeout
-	}
-	if opts.Grace == 0 {
-		opts.Grace = patience + endWait
 	}
 	if opts.Logger == nil {
 		opts.Logger = slog.New(slog.DiscardHandler)
@@ -171,25 +167,42 @@ func (m *Mounted) Done() <-chan struct{} { return m.done }
 func (m *Mounted) Replaced() bool { return m.s.device.draining.Load() }
 
 // Close ends the mount. Programs that use it then get errors, but their completed writes are on the
-// store.
-func (m *Mounted) Close() error {
-	ctx, stop := context.WithTimeout(m.s.ctx, m.s.opts.Grace)
-	defer stop()
-	if err := m.s.connection.Unmount(); err != nil {
-		return err
-	}
+// store if it takes them before ctx is done. The log names the files of the others.
+func (m *Mounted) Close(ctx context.Context) error {
 	select {
-	case <-m.done:
-	case <-time.After(min(patience, m.s.opts.Grace/2)): // some program has a file open
-		if err := m.s.drainAll(ctx); err != nil {
-			m.s.opts.Logger.Error("what programs have written could not all be sent to the store", "error", err)
-		}
-		m.s.eachBehind(func(o *openFile, bytes int64) {
-			name, _ := m.s.path(o.node)
-			m.s.opts.Logger.Error("the mount ends before the store has all bytes that programs have written", "path", name, "bytes", bytes)
-		})
+	case <-m.done: // another mount may be in its place
+		return nil
+	default:
 	}
-	return nil
+	first := patience
+	if end, ok := ctx.Deadline(); ok {
+		first = min(first, time.Until(end)/2)
+	}
+	wait, stop := context.WithTimeout(ctx, first)
+	defer stop()
+	unmounted := make(chan error, 1)
+	go func() { unmounted <- m.s.connection.Unmount() }() // the kernel or the broker may not answer
+	var err error
+	select {
+	case err = <-unmounted:
+	case <-wait.Done():
+		err = pfs.Errorf("fuse.Close", "", pfs.Unavailable, "%s is still mounted: neither the kernel nor the broker has unmounted it in time", m.s.connection.Dir)
+	}
+	if err == nil {
+		select {
+		case <-m.done:
+			return nil
+		case <-wait.Done(): // some program has a file open
+		}
+	}
+	if err := m.s.drainAll(ctx); err != nil {
+		m.s.opts.Logger.Error("what programs have written could not all be sent to the store", "error", err)
+	}
+	m.s.eachBehind(func(o *openFile, bytes int64) {
+		name, _ := m.s.path(o.node)
+		m.s.opts.Logger.Error("the mount ends before the store has all bytes that programs have written", "path", name, "bytes", bytes)
+	})
+	return err
 }
 
 // patience is how long a mount may take to answer or to end.
@@ -333,10 +346,10 @@ func unmount(dir string, lazily bool) error {
 		}
 		var out []byte
 		if out, err = exec.Command("fusermount3", append(args, "--", dir)...).CombinedOutput(); err != nil {
-			if text := strings.TrimSpace(string(out)); strings.Contains(text, "busy") {
+			if strings.Contains(string(out), "busy") {
 				err = syscall.EBUSY
 			} else {
-				err = fmt.Errorf("%w: %s", err, text)
+				err = helperFailed(err, out)
 			}
 		}
 	}

@@ -2,6 +2,7 @@ package fuse
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -45,7 +46,7 @@ func mount(t testing.TB, fsys pfs.FileSystem, opts Options) string {
 	t.Cleanup(func() {
 		if err := Unmount(dir); err != nil {
 			t.Error(err)
-			m.Close()
+			m.Close(context.Background())
 		}
 		<-m.Done()
 	})

@@ -23,7 +23,7 @@ func (m *Mounted) Done() <-chan struct{} { return nil }
 func (m *Mounted) Replaced() bool { return false }
 
 // Close does nothing.
-func (m *Mounted) Close() error { return nil }
+func (m *Mounted) Close(context.Context) error { return nil }
 
 // Unmount answers Unsupported.
 func Unmount(string) error { return unsupported("fuse.Unmount") }

@@ -837,7 +837,7 @@ func TestStale(t *testing.T) {
 	if _, err := os.Stat(dir + "/f"); err != nil {
 		t.Error(err)
 	}
-	must(t, m.Close())
+	must(t, m.Close(t.Context()))
 	<-m.Done()
 }
 

@@ -205,7 +205,7 @@ func (b *broker) run(ctx context.Context) error {
 				return nil
 			}
 			if s.err == nil { // a signal asked it to end the mount
-				return c.Unmount()
+				return c.Abort()
 			}
 			if s.lived() < quick && time.Since(s.started) < b.opts.Start {
 				deaths++
@@ -277,7 +277,7 @@ func (b *broker) stop(s *server) error {
 		return s.err
 	}
 	if !c.Ended() {
-		return c.Unmount()
+		return c.Abort() // Unmount could wait for a server for ever
 	}
 	return nil
 }

@@ -170,9 +170,14 @@ func beServer(s settings) error {
 	case <-m.Done():
 		return nil
 	case <-ctx.Done():
-		return m.Close()
+		ctx, stop := context.WithTimeout(context.Background(), endTime)
+		defer stop()
+		return m.Close(ctx)
 	}
 }
+
+// endTime bounds the end of a server.
+const endTime = 6 * time.Second
 
 // deaf is a link to the broker of a server that never shows that it works.
 type deaf struct{ *Link }
@@ -908,6 +913,28 @@ func TestEnd(t *testing.T) {
 	if _, ok := m.find(); ok || !m.broker.ProcessState.Success() || syscall.Kill(st.ServerPID, 0) == nil {
 		t.Errorf("still mounted: %v; the broker: %v", ok, m.broker.ProcessState)
 	}
+}
+
+// TestEndWithoutAnswer checks that a server ends in time if the broker does not answer it.
+func TestEndWithoutAnswer(t *testing.T) {
+	t.Parallel()
+	m := mount(t, settings{Store: seed(t)})
+	server := m.status(t).ServerPID
+	must(t, m.broker.Process.Signal(syscall.SIGSTOP))
+	must(t, syscall.Kill(server, syscall.SIGTERM))
+	serves := func() bool { // it is a zombie of the broker afterwards
+		text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", server))
+		return len(text) > 0
+	}
+	for end := time.Now().Add(2 * endTime); serves() && time.Now().Before(end); {
+		time.Sleep(10 * time.Millisecond)
+	}
+	if serves() {
+		t.Error("the server waits for the broker")
+	}
+	must(t, m.broker.Process.Signal(syscall.SIGTERM))
+	must(t, m.broker.Process.Signal(syscall.SIGCONT))
+	<-m.ended
 }
 
 // kill kills the server, and waits for its end: until then it may answer.

@@ -75,7 +75,7 @@ func serve(args []string) error {
 	}
 	fmt.Println("ready")
 	_, _ = io.Copy(io.Discard, os.Stdin)
-	return m.Close()
+	return m.Close(ctx)
 }
 
 // openStore opens "simulated", "file DIR", "hdfs NAMENODES USER ROOT" or "ceph CONF USER KEYRING ROOT".

@@ -428,9 +428,7 @@ func (b *benching) onStore(ctx context.Context, dir string) error {
 	if err != nil {
 		return fmt.Errorf("the store cannot be measured: %w", err)
 	}
-	if fsys.Close != nil {
-		defer fsys.Close()
-	}
+	defer fsys.close(ctx)
 	at, err := pfs.CleanPath(filepath.Join(b.mount.Root, strings.TrimPrefix(dir, b.mount.MountPoint)))
 	if err != nil {
 		return err

@@ -7,7 +7,6 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/paddlecloud/pfs/cmd/internal/backends"
 	"github.com/paddlecloud/pfs/cmd/internal/cliargs"
 	"github.com/paddlecloud/pfs/cmd/internal/cliio"
 	"github.com/paddlecloud/pfs/fuse"
@@ -16,7 +15,7 @@ import (
 )
 
 // cached returns store with the cache that o asks for. user is the account that reads.
-func (o options) cached(store backends.Store, opts fuse.Options, user string) (backends.Store, fuse.Options, error) {
+func (o options) cached(store tree, opts fuse.Options, user string) (tree, fuse.Options, error) {
 	c := cachefs.Options{Identity: opts.Source, User: user, Logger: opts.Logger}
 	if o.cacheSize != "" {
 		var err error
@@ -52,15 +51,8 @@ func (o options) cached(store backends.Store, opts fuse.Options, user string) (b
 	if err != nil {
 		return store, opts, err
 	}
-	closeStore := store.Close
-	store.FileSystem = f
-	store.Close = func() error {
-		err := f.Close()
-		if closeStore != nil {
-			err = errors.Join(err, closeStore())
-		}
-		return err
-	}
+	closeStore := store.close
+	store = tree{f, func(ctx context.Context) error { return errors.Join(f.Close(), closeStore(ctx)) }}
 	opts.Cache = func() any { return f.Status() }
 	opts.Warm = func(ctx context.Context, name pfs.Path, info pfs.Info) (any, error) { return f.Warm(ctx, name, info) }
 	return store, opts, nil

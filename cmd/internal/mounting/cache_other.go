@@ -3,17 +3,16 @@
 package mounting
 
 import (
-	"github.com/paddlecloud/pfs/cmd/internal/backends"
 	"github.com/paddlecloud/pfs/fuse"
 )
 
 // cached returns store.
-func (o options) cached(store backends.Store, opts fuse.Options, _ string) (backends.Store, fuse.Options, error) {
+func (o options) cached(store tree, opts fuse.Options, _ string) (tree, fuse.Options, error) {
 	return store, opts, nil
 }
 
 // staged returns store.
-func (o options) staged(store backends.Store, opts fuse.Options, _, _ string) (backends.Store, fuse.Options, error) {
+func (o options) staged(store tree, opts fuse.Options, _, _ string) (tree, fuse.Options, error) {
 	return store, opts, nil
 }
 

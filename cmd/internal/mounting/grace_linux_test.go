@@ -10,7 +10,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/paddlecloud/pfs/cmd/internal/backends"
 	"github.com/paddlecloud/pfs/fuse"
 	"github.com/paddlecloud/pfs/pfs"
 	"github.com/paddlecloud/pfs/pfs/memfs"
@@ -33,9 +32,11 @@ func TestGrace(t *testing.T) {
 			return call(mem, name)
 		})
 		var log bytes.Buffer
-		o := options{cacheDirs: []string{t.TempDir()}, end: new(time.Time)}
-		o.grace.Duration = 90 * time.Second
-		s, _, err := o.staged(backends.Store{FileSystem: store}, fuse.Options{Logger: slog.New(slog.NewTextHandler(&log, nil))}, "alice", "/m")
+		o := options{cacheDirs: []string{t.TempDir()}}
+		o.grace.Duration = 100 * time.Second
+		stuck := make(chan struct{})
+		below := tree{store, func(context.Context) error { <-stuck; return nil }}
+		s, _, err := o.staged(below, fuse.Options{Logger: slog.New(slog.NewTextHandler(&log, nil))}, "alice", "/m")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -52,9 +53,8 @@ func TestGrace(t *testing.T) {
 			t.Error("a file is closed that is not on the store")
 		}
 		silent.Store(true)
-		*o.end = time.Now().Add(30 * time.Second) // the end of the mount has taken a minute already
 		start := time.Now()
-		if err := s.Close(); err == nil || time.Since(start) != 30*time.Second {
+		if err := o.end(nil, s); err == nil || !strings.Contains(err.Error(), "--grace") || time.Since(start) != o.grace.Duration {
 			t.Errorf("%v after %v", err, time.Since(start))
 		}
 		if text := log.String(); !strings.Contains(text, "path=/f state=pending bytes=101 ") {
@@ -62,12 +62,13 @@ func TestGrace(t *testing.T) {
 		}
 		silent.Store(false)
 		down.Store(false)
-		*o.end = time.Time{}
-		next, _, err := o.staged(backends.Store{FileSystem: store}, fuse.Options{Logger: slog.New(slog.DiscardHandler)}, "alice", "/m")
+		close(stuck)
+		synctest.Wait()
+		next, _, err := o.staged(below, fuse.Options{Logger: slog.New(slog.DiscardHandler)}, "alice", "/m")
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer next.Close()
+		defer next.close(t.Context())
 		if err := next.FileSystem.(*stagefs.FS).Flush(t.Context()); err != nil {
 			t.Error(err)
 		}

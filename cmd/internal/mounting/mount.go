@@ -5,6 +5,7 @@ package mounting
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net/http"
@@ -38,7 +39,6 @@ type options struct {
 	metrics, accessLog   string
 	owner                string
 	grace, retryTime     cliio.DurationFlag
-	end                  *time.Time // of the grace time, zero until the mount is to end
 }
 
 // Monitor returns what shows the figures of a mount with opts, and what takes note of its requests.
@@ -130,15 +130,14 @@ func serve(ctx context.Context, a *app.App, o options, dir string, link fuse.Bro
 	if err != nil {
 		return err
 	}
-	o.broker, o.end = link, new(time.Time)
+	o.broker = link
 	ctx = patient(ctx, o.retryTime.Duration, a.Waiting.Retry)
 	fsys, opts, err := o.open(ctx, a, dir)
 	if err != nil {
 		return err
 	}
-	if fsys.Close != nil {
-		defer func() { err = cmp.Or(err, fsys.Close()) }()
-	}
+	var m *fuse.Mounted
+	defer func() { err = cmp.Or(err, o.end(m, fsys)) }()
 	boundMemory(a.Main.Getenv)
 	metrics, err := o.observe(&opts)
 	if err != nil {
@@ -153,7 +152,7 @@ func serve(ctx context.Context, a *app.App, o options, dir string, link fuse.Bro
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(gcPercent)
 	}
-	m, err := fuse.Mount(ctx, fsys.FileSystem, dir, opts)
+	m, err = fuse.Mount(ctx, fsys.FileSystem, dir, opts)
 	if err != nil {
 		return err
 	}
@@ -165,23 +164,48 @@ func serve(ctx context.Context, a *app.App, o options, dir string, link fuse.Bro
 	}
 	healthy()
 	if err := settle(a); err != nil {
-		m.Close()
 		return err
 	}
 	select {
 	case <-m.Done():
-		if m.Replaced() { // the next server goes on with what this one has open, and waits for its end
-			fsys.Close = func() error { return nil }
-		}
-		return nil
 	case <-ctx.Done():
-		*o.end = time.Now().Add(o.grace.Duration)
-		return m.Close()
+	}
+	return nil
+}
+
+// end ends the mount m, which may be nil, and closes fsys, within the grace time. The last tenth of it is for the log, and for
+// closing what does not depend on the store.
+func (o options) end(m *fuse.Mounted, fsys tree) error {
+	if m != nil && m.Replaced() { // the next server goes on with what this one has open, and waits for its end
+		return nil
+	}
+	grace := max(o.grace.Duration, time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), grace/10*9)
+	defer cancel()
+	ended := make(chan error, 1)
+	go func() {
+		var err error
+		if m != nil {
+			err = m.Close(ctx)
+		}
+		ended <- errors.Join(err, fsys.close(ctx))
+	}()
+	select {
+	case err := <-ended:
+		return err
+	case <-time.After(grace):
+		return pfs.Errorf("mounting.Mount", "", pfs.Unavailable, "the cache or the store is not closed after --grace (%v); the process of the mount ends without that", grace)
 	}
 }
 
+// tree is a file system to mount.
+type tree struct {
+	pfs.FileSystem
+	close func(ctx context.Context) error // it uploads what is staged, until ctx is done
+}
+
 // open returns the file system to mount at mountPoint.
-func (o options) open(ctx context.Context, a *app.App, mountPoint string) (fsys backends.Store, opts fuse.Options, err error) {
+func (o options) open(ctx context.Context, a *app.App, mountPoint string) (fsys tree, opts fuse.Options, err error) {
 	root, err := pfs.CleanPath(cmp.Or(o.root, string(pfs.Root)))
 	if o.store == "" {
 		root, err = pfs.CleanPath(cmp.Or(o.root, string(app.Top)))
@@ -210,7 +234,7 @@ func (o options) open(ctx context.Context, a *app.App, mountPoint string) (fsys 
 		return fsys, opts, cliargs.Usagef("--fingerprint needs --service")
 	}
 	opts = fuse.Options{Root: root, ReadOnly: o.readOnly, OpenMode: cmp.Or(o.openMode, fuse.Passthrough), Broker: o.broker,
-		Grace: max(o.grace.Duration, 1), Logger: slog.New(slog.NewTextHandler(a.Stderr, nil))}
+		Logger: slog.New(slog.NewTextHandler(a.Stderr, nil))}
 	if opts.Owner, err = parseOwner(o.owner); err != nil {
 		return fsys, opts, err
 	}
@@ -227,6 +251,7 @@ func (o options) open(ctx context.Context, a *app.App, mountPoint string) (fsys 
 		if fsys.FileSystem, opts.Source, user, err = a.Remotes.Tree(ctx, root, o.service); err != nil {
 			return fsys, opts, err
 		}
+		fsys.close = func(context.Context) error { return nil }
 		opts.Protection = (&protections{fs: fsys.FileSystem, public: map[pfs.Path]publicRight{}}).of
 		return o.stacked(fsys, opts, user, mountPoint)
 	}
@@ -238,14 +263,16 @@ func (o options) open(ctx context.Context, a *app.App, mountPoint string) (fsys 
 		caller.Session = o.broker.Session()
 	}
 	dir, err := os.Getwd()
+	var store backends.Store
 	if err == nil {
-		fsys, err = backends.Open(ctx, backends.Spec{URL: o.store, Dir: dir}, caller)
+		store, err = backends.Open(ctx, backends.Spec{URL: o.store, Dir: dir}, caller)
 	}
 	if err != nil {
 		return fsys, opts, err
 	}
+	fsys = tree{store.FileSystem, func(context.Context) error { return store.Close() }}
 	if !strings.HasPrefix(o.store, "file:") {
-		fsys.FileSystem = repeatReads(fsys.FileSystem)
+		fsys.FileSystem = repeatReads(store.FileSystem)
 	}
 	fsys, opts, err = o.stacked(fsys, opts, "", mountPoint)
 	opts.StoreFiles = strings.HasPrefix(o.store, "file:") && opts.Cache == nil
@@ -254,13 +281,13 @@ func (o options) open(ctx context.Context, a *app.App, mountPoint string) (fsys 
 
 // stacked returns store with a cache, and with staging if it is to be changed. user is the account that
 // uses it.
-func (o options) stacked(store backends.Store, opts fuse.Options, user, mountPoint string) (backends.Store, fuse.Options, error) {
+func (o options) stacked(store tree, opts fuse.Options, user, mountPoint string) (tree, fuse.Options, error) {
 	store, opts, err := o.cached(store, opts, user)
 	if err == nil && !o.readOnly {
 		store, opts, err = o.staged(store, opts, user, mountPoint)
 	}
-	if err != nil && store.Close != nil {
-		_ = store.Close()
+	if err != nil {
+		_ = store.close(context.Background())
 	}
 	return store, opts, err
 }

@@ -8,9 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"time"
 
-	"github.com/paddlecloud/pfs/cmd/internal/backends"
 	"github.com/paddlecloud/pfs/fuse"
 	"github.com/paddlecloud/pfs/pfs"
 	"github.com/paddlecloud/pfs/pfs/stagefs"
@@ -18,7 +16,7 @@ import (
 
 // staged returns store with random writes, for a mount that can change it. Stores that always have them are returned as
 // they are.
-func (o options) staged(store backends.Store, opts fuse.Options, user, mountPoint string) (backends.Store, fuse.Options, error) {
+func (o options) staged(store tree, opts fuse.Options, user, mountPoint string) (tree, fuse.Options, error) {
 	opts = o.behind(opts)
 	if o.store != "" && !strings.HasPrefix(o.store, "hdfs:") {
 		return store, opts, nil
@@ -40,26 +38,15 @@ func (o options) staged(store backends.Store, opts fuse.Options, user, mountPoin
 	if err != nil {
 		return store, opts, err
 	}
-	closeStore := store.Close
-	store.FileSystem = f
-	store.Close = func() error {
-		end := time.Now().Add(o.grace.Duration)
-		if o.end != nil && !o.end.IsZero() {
-			end = *o.end
-		}
-		ctx, cancel := context.WithDeadline(context.Background(), end)
-		defer cancel()
+	closeStore := store.close
+	store = tree{f, func(ctx context.Context) error {
 		err := f.Flush(ctx)
 		for _, left := range f.Status() {
 			opts.Logger.Warn("this file is not on the store; the next mount uploads what was closed", "path", left.Path, "state", left.State,
 				"bytes", left.Bytes, "data", left.Data, "reason", left.Reason)
 		}
-		err = errors.Join(err, f.Close())
-		if closeStore != nil {
-			err = errors.Join(err, closeStore())
-		}
-		return err
-	}
+		return errors.Join(err, f.Close(), closeStore(ctx))
+	}}
 	opts.Pending = func() any { return shown(f.Status()) }
 	opts.Control = func(ctx context.Context, command string) error {
 		command, id, _ := strings.Cut(command, "/")
