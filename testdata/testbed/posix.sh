@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Programs that check file systems, for the tests of mounts: pjdfstest 0.2.2 and fsx 0.3.2 from crates.io, and fio,
-# stress-ng, git, rsync and Python from Debian.
+# stress-ng, git, rsync, Python and fusermount3 from Debian.
 #
 #   posix.sh install    as root on Debian: install missing packages; anywhere: build pjdfstest and fsx once
 #   posix.sh up         install what is missing and print where the programs are
@@ -11,7 +11,7 @@ set -euo pipefail
 HERE=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 CACHE=${PFS_TESTBED_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/pfs-testbed}
 LIB=$CACHE/posix-1
-readonly packages=(fio stress-ng git rsync python3 python3-numpy)
+readonly packages=(fio stress-ng git rsync python3 python3-numpy fuse3)
 
 cannot() { echo "cannot run the programs here: $*" >&2; exit 3; }
 usage() { sed -n '/^#  /s/^#   //p' "$0" >&2; exit 2; }
@@ -32,7 +32,7 @@ install() {
   PATH=$PATH:$HOME/.cargo/bin
   mkdir -p "$LIB"
   exec 8>"$CACHE/posix.lock"; flock 8
-  for p in fio stress-ng git rsync python3; do
+  for p in fio stress-ng git rsync python3 fusermount3; do
     command -v "$p" >/dev/null || { debian "${packages[@]}"; break; }
   done
   built pjdfstest 0.2.2 && built fsx 0.3.2 || build

@@ -3,19 +3,26 @@ package faults
 import (
 	"bytes"
 	"crypto/sha256"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
 
+	"github.com/paddlecloud/pfs/cmd/internal/backends"
+	"github.com/paddlecloud/pfs/fuse"
+	"github.com/paddlecloud/pfs/internal/relay"
 	"github.com/paddlecloud/pfs/internal/testbed"
+	"github.com/paddlecloud/pfs/pfs/pfstest"
 )
 
 // TestMountWithoutService: the service dies in the middle of a read, a write and a listing, and comes
@@ -131,6 +138,115 @@ func TestMountEnds(t *testing.T) {
 	m.mount(m.args...)
 }
 
+// TestStagedAtEnd sends SIGTERM to the server of a mount of HDFS that has staged files. It uploads them, of open files too. If
+// HDFS does not take them in time, the log names them, and the next mount uploads what was closed.
+func TestStagedAtEnd(t *testing.T) {
+	needMount(t)
+	t.Parallel()
+	c := testbed.HDFS(t)
+	var silent atomic.Bool
+	namenode := relay.New(t, func() string { return c.NameNodes[0] }, func(int, []byte) bool {
+		for silent.Load() {
+			time.Sleep(poll)
+		}
+		return true
+	})
+	root, cache := c.Scratch(t), t.TempDir()
+	store := opened(t, backends.Spec{URL: "hdfs://" + c.NameNodes[0] + root + "?user=" + c.Superuser})
+	const grace = 4 * time.Second
+	m := newMount(t, []string{"XDG_CACHE_HOME=" + cache}, "--grace", grace.String(), "--store", "hdfs://"+namenode.Address()+root+"?user="+c.Superuser)
+	// status does not start a process, as m.status does: that would close the files that this one has open.
+	status := func() fuse.Status {
+		st, err := fuse.MountAt(m.dir)
+		must(t, err)
+		return st
+	}
+	// end ends the mount, and returns its log.
+	end := func() string {
+		t.Helper()
+		st := status()
+		start := time.Now()
+		must(t, syscall.Kill(st.ServerPID, syscall.SIGTERM))
+		for syscall.Kill(st.ServerPID, 0) == nil || syscall.Kill(st.BrokerPID, 0) == nil {
+			if time.Sleep(poll); time.Since(start) > grace+15*time.Second {
+				t.Fatal("the processes of the mount do not end")
+			}
+		}
+		if took := time.Since(start); took > grace+3*time.Second {
+			t.Errorf("the end took %v", took)
+		}
+		logs, err := filepath.Glob(cache + "/pfs/mount-*.log")
+		must(t, err)
+		text, err := os.ReadFile(logs[0])
+		must(t, err)
+		return string(text)
+	}
+	// stage writes a file that is staged, and leaves it open.
+	stage := func(name string) *os.File {
+		t.Helper()
+		f, err := os.Create(filepath.Join(m.dir, name))
+		must(t, err)
+		t.Cleanup(func() { f.Close() })
+		_, err = f.WriteAt([]byte(name), 1000)
+		must(t, err)
+		return f
+	}
+	content := func(name string) []byte { return append(make([]byte, 1000), name...) }
+	pending := func() map[string]string {
+		states := map[string]string{}
+		text, err := json.Marshal(status().Pending)
+		must(t, err)
+		var p struct {
+			List []struct{ Path, State, ID string }
+		}
+		must(t, json.Unmarshal(text, &p))
+		for _, f := range p.List {
+			states[f.Path] = f.State + " " + f.ID
+		}
+		return states
+	}
+
+	sent := stage("/sent")
+	if log := end(); strings.Contains(log, "level=") {
+		t.Errorf("the log of an end without trouble:\n%s", log)
+	}
+	sent.Close()
+	pfstest.WantFile(t, store, "/sent", content("/sent"))
+
+	m.mount(m.args...)
+	closed := stage("/closed")
+	open := stage("/open")
+	silent.Store(true)
+	closing := make(chan error, 1)
+	go func() { closing <- closed.Close() }()
+	for !strings.HasPrefix(pending()["/closed"], "pending ") {
+		time.Sleep(poll)
+	}
+	log := end()
+	for _, want := range []string{"path=/closed state=pending bytes=1007 ", "path=/open state=open bytes=1005 "} {
+		if !strings.Contains(log, want) {
+			t.Errorf("the log has no %s:\n%s", want, log)
+		}
+	}
+	if err := <-closing; err == nil || errors.Is(err, os.ErrNotExist) {
+		t.Errorf("the close of a file that is not on the store: %v", err)
+	}
+	open.Close()
+	silent.Store(false)
+	pfstest.WantFile(t, store, "/closed", nil)
+
+	m.mount(m.args...)
+	for limit := time.Now().Add(time.Minute); pending()["/closed"] != "" && time.Now().Before(limit); {
+		time.Sleep(poll)
+	}
+	pfstest.WantFile(t, store, "/closed", content("/closed"))
+	id, incomplete := strings.CutPrefix(pending()["/open"], "incomplete ")
+	if code, out := m.ctl("mount", "flush", "--publish", id, m.dir); code != 0 || !incomplete {
+		t.Errorf("publish: exit %d, %v\n%s", code, pending(), out)
+	}
+	pfstest.WantFile(t, store, "/open", content("/open"))
+}
+
 // TestMountsTogether: two mounts append to one file, and one shortens a file that the other reads.
 func TestMountsTogether(t *testing.T) {
 	needMount(t)
@@ -181,6 +297,83 @@ func TestMountsTogether(t *testing.T) {
 	}
 }
 
+// TestMountByHelper mounts as a user who is not root, whom fusermount3 helps.
+func TestMountByHelper(t *testing.T) {
+	needMount(t)
+	testbed.Posix(t) // has fusermount3
+	t.Parallel()
+	device, err := os.Stat("/dev/fuse")
+	must(t, err)
+	if device.Mode().Perm()&0o006 != 0o006 { // udev opens it to all users, but a container may have none
+		must(t, os.Chmod("/dev/fuse", 0o666))
+		t.Cleanup(func() { must(t, os.Chmod("/dev/fuse", device.Mode().Perm())) })
+	}
+	bin, err := programs()
+	must(t, err)
+	must(t, os.Chmod(bin, 0o755))
+	top := t.TempDir()
+	must(t, os.Chmod(filepath.Dir(top), 0o755))
+	dir, store := filepath.Join(top, "m"), filepath.Join(top, "store")
+	for _, name := range []string{dir, store, filepath.Join(top, "cache")} {
+		must(t, os.Mkdir(name, 0o700))
+		must(t, os.Chown(name, nobody, nobody))
+	}
+	// as runs a program as the user.
+	as := func(path, name string, args ...string) (int, string) {
+		c := exec.Command(name, args...)
+		c.Env = []string{"PATH=" + path, "HOME=" + top, "XDG_CACHE_HOME=" + filepath.Join(top, "cache")}
+		c.Dir, c.SysProcAttr = "/", asNobody()
+		out, err := c.CombinedOutput()
+		return exitCode(err), string(out)
+	}
+	paddlectl, path := filepath.Join(bin, "paddlectl"), os.Getenv("PATH")
+	must(t, os.WriteFile(filepath.Join(store, "old"), []byte("old"), 0o644))
+	const missing = "install the package fuse3"
+	if code, out := as("/nonexistent", paddlectl, "mount", "--store", "file://"+store, dir); code != 1 || !strings.Contains(out, dir) || !strings.Contains(out, missing) {
+		t.Errorf("mount without fusermount3: exit %d\n%s", code, out)
+	}
+	if code, out := as(path, paddlectl, "mount", "--store", "file://"+store, dir); code != 0 {
+		t.Fatalf("mount: exit %d\n%s", code, out)
+	}
+	t.Cleanup(func() { _ = syscall.Unmount(dir, syscall.MNT_DETACH) }) // an error if all went well
+	if code, out := as(path, "sh", "-c", `cat "$0/old"; for i in 1 2 3; do echo $i >>"$0/new" || exit; done; cat "$0/new"; mv "$0/new" "$0/newer"; ls "$0"`, dir); code != 0 || out != "old1\n2\n3\nnewer\nold\n" {
+		t.Errorf("exit %d: %s", code, out)
+	}
+	if got, err := os.ReadFile(filepath.Join(store, "newer")); string(got) != "1\n2\n3\n" || err != nil {
+		t.Errorf("on the store: %q, %v", got, err)
+	}
+	if names, err := os.ReadDir(dir); !errors.Is(err, os.ErrPermission) {
+		t.Errorf("root finds %v, %v", names, err)
+	}
+	var all []fuse.Status
+	_, out := as(path, paddlectl, "mount", "status", "--json")
+	must(t, json.Unmarshal([]byte(out), &all))
+	at := slices.IndexFunc(all, func(m fuse.Status) bool { return m.MountPoint == dir })
+	if at < 0 || all[at].State != "serving" {
+		t.Fatal(out)
+	}
+	must(t, syscall.Kill(all[at].ServerPID, syscall.SIGKILL)) // the broker needs no fusermount3 to replace it
+	if code, out := as(path, "cat", filepath.Join(dir, "newer")); code != 0 || out != "1\n2\n3\n" {
+		t.Errorf("after a kill: exit %d\n%s", code, out)
+	}
+	if code, out := as("/nonexistent", paddlectl, "umount", dir); code != 1 || !strings.Contains(out, dir) || !strings.Contains(out, missing) {
+		t.Errorf("umount without fusermount3: exit %d\n%s", code, out)
+	}
+	if code, out := as(path, paddlectl, "umount", dir); code != 0 {
+		t.Errorf("umount: exit %d\n%s", code, out)
+	}
+	if names, err := os.ReadDir(dir); len(names) > 0 || err != nil {
+		t.Errorf("below the mount there is %v, %v", names, err)
+	}
+}
+
+// nobody is a user and a group without rights.
+const nobody = 65534
+
+func asNobody() *syscall.SysProcAttr {
+	return &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
+}
+
 // TestCacheIsPrivate: other users of the machine cannot read what is cached.
 func TestCacheIsPrivate(t *testing.T) {
 	needMount(t)
@@ -198,7 +391,7 @@ func TestCacheIsPrivate(t *testing.T) {
 	}
 	for _, where := range []string{cache, m.dir} {
 		c := exec.Command("find", where, "-type", "f")
-		c.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}
+		c.SysProcAttr = asNobody()
 		if out, err := c.Output(); len(out) > 0 || err == nil {
 			t.Errorf("another user finds in %s, %v:\n%s", where, err, out)
 		}
