@@ -580,6 +580,37 @@ func TestScrub(t *testing.T) {
 	}
 }
 
+// TestScrubAfterClockSetBack: the cache is checked every day, and knows what was used last, although the disk has times that are
+// 26 years ahead.
+func TestScrubAfterClockSetBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, _ := newStore(t)
+		c := newCache(t, s, nil)
+		defer c.Close()
+		read := func() string {
+			pfstest.WantFile(t, c, "/f", pfstest.ReadFile(t, s.FileSystem, "/f"))
+			waitIdle(c)
+			return filesOf(t, c.opts.Dirs[0])[0] + dataSuffix
+		}
+		read()
+		name := read()
+		if info, err := os.Stat(name); err != nil || time.Since(info.ModTime()).Abs() > time.Minute {
+			t.Errorf("last used at %v, %v", info.ModTime(), err)
+		}
+		time.Sleep(scrubEvery) // in which it is checked for the first time
+		damaged, err := os.OpenFile(name, os.O_RDWR, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		damaged.WriteAt([]byte("damage"), 100)
+		damaged.Close()
+		time.Sleep(scrubEvery + 2*time.Hour)
+		if left := filesOf(t, c.opts.Dirs[0]); len(left) > 0 {
+			t.Errorf("a damaged file is left after a day: %q", left)
+		}
+	})
+}
+
 // TestSharedFetch lets many readers of one block wait for one request.
 func TestSharedFetch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -127,7 +127,7 @@ func tryOpenDisk(path string, size int64, boot bootID) (k *disk, err error) {
 	if err == nil && !ready {
 		ready, err = k.openIndex(path+indexSuffix, fresh)
 	}
-	if err == nil && time.Since(is.modified) > time.Minute {
+	if err == nil && time.Since(is.modified).Abs() > time.Minute { // in the future if the clock was set back
 		now := time.Now() // the time of the last use
 		_ = os.Chtimes(data.Name(), now, now)
 	}

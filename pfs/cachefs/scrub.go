@@ -19,7 +19,8 @@ const (
 	scrubPause = 100 * time.Millisecond // after each block, so that readers have the disk
 )
 
-// scrubber checks the directory once a day until ctx is done. One process of those that share it does.
+// scrubber checks the directory once a day until ctx is done. One process of those that share it does. A check in the future was
+// before the clock was set back.
 func (d *dir) scrubber(ctx context.Context) {
 	tick := time.NewTicker(time.Hour)
 	defer tick.Stop()
@@ -33,7 +34,7 @@ func (d *dir) scrubber(ctx context.Context) {
 		if err != nil {
 			continue
 		}
-		if is, err := describe(f); err == nil && (is.size == 0 || time.Since(is.modified) >= scrubEvery) && lock(f, true) == nil {
+		if is, err := describe(f); err == nil && (is.size == 0 || time.Since(is.modified).Abs() >= scrubEvery) && lock(f, true) == nil {
 			if _, err := f.WriteAt([]byte{'1'}, 0); err == nil {
 				d.scrub(ctx, scrubPause)
 			}

@@ -226,8 +226,16 @@ const abandoned = 10 * time.Minute
 func (f *FS) adopt() {
 	dirs, _ := filepath.Glob(f.opts.Others)
 	for _, dir := range dirs {
-		used, err := os.Stat(filepath.Join(dir, lockName))
-		if err != nil || dir == f.opts.Dir || time.Since(used.ModTime()) < abandoned {
+		lock := filepath.Join(dir, lockName)
+		used, err := os.Stat(lock)
+		if err != nil || dir == f.opts.Dir {
+			continue
+		}
+		age := time.Since(used.ModTime())
+		if age < 0 { // the clock was set back
+			_ = os.Chtimes(lock, time.Time{}, time.Now())
+		}
+		if age < abandoned {
 			continue
 		}
 		if _, err := f.below.Stat(f.ctx, pfs.Root); err != nil {

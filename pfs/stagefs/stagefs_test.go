@@ -362,8 +362,14 @@ func TestNamesChange(t *testing.T) {
 }
 
 // TestTakesOverAbandonedDirectories: what a mount at another place has left is uploaded too, but not while its process may
-// come back, or while the store does not accept the account.
+// come back, or while the store does not accept the account. It also is if the clock is then set back by a day.
 func TestTakesOverAbandonedDirectories(t *testing.T) {
+	for _, back := range []time.Duration{0, 24 * time.Hour} {
+		t.Run(back.String(), func(t *testing.T) { testTakesOver(t, back) })
+	}
+}
+
+func testTakesOver(t *testing.T, back time.Duration) {
 	synctest.Test(t, func(t *testing.T) {
 		mem, top := newStore(), t.TempDir()
 		store := newFaulty(mem)
@@ -376,6 +382,7 @@ func TestTakesOverAbandonedDirectories(t *testing.T) {
 		store.fail(pfs.NoSpace)
 		pfstest.WantKind(t, h.Close(t.Context()), pfs.NoSpace)
 		must(t, f.Close())
+		must(t, os.Chtimes(top+"/tree-1/"+lockName, time.Time{}, time.Now().Add(back)))
 		store.work()
 		g := newFS(t, store, Options{Dir: top + "/tree-2", Others: top + "/tree-*"})
 		time.Sleep(abandoned / 2)
@@ -396,6 +403,21 @@ func TestTakesOverAbandonedDirectories(t *testing.T) {
 			t.Errorf("the directory is there: %v", err)
 		}
 	})
+}
+
+// TestClockAhead: a directory in use is not taken over if the clock is set a day ahead.
+func TestClockAhead(t *testing.T) {
+	store, top := newStore(), t.TempDir()
+	pfstest.WriteFile(t, store, "/f", []byte("content"))
+	f := newFS(t, store, Options{Dir: top + "/tree-1"})
+	h := openFile(t, f, "/f", 0)
+	writeAt(t, h, "C", 0)
+	g := newFS(t, store, Options{Dir: top + "/tree-2", Others: top + "/tree-*"})
+	must(t, os.Chtimes(top+"/tree-1/"+lockName, time.Time{}, time.Now().Add(-24*time.Hour)))
+	g.adopt()
+	wantStatus(t, g, "", "")
+	must(t, h.Close(t.Context()))
+	pfstest.WantFile(t, store, "/f", []byte("Content"))
 }
 
 // TestKilledWhileTakingOver: a process that takes over what another mount has left is killed between its steps.

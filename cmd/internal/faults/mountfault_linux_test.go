@@ -374,7 +374,7 @@ func asNobody() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
 }
 
-// TestCacheIsPrivate: other users of the machine cannot read what is cached.
+// TestCacheIsPrivate: other users of the machine can neither read nor list what is cached, staged or on its way to the store.
 func TestCacheIsPrivate(t *testing.T) {
 	needMount(t)
 	t.Parallel()
@@ -382,22 +382,55 @@ func TestCacheIsPrivate(t *testing.T) {
 	s.makeHome()
 	must(t, os.WriteFile(filepath.Join(s.home, "secret"), bytes.Repeat([]byte("secret"), 1<<20), 0o644))
 	time.Sleep(2100 * time.Millisecond) // younger files are not cached
-	dir := t.TempDir()
-	must(t, os.Chmod(filepath.Dir(dir), 0o755))
-	cache := filepath.Join(dir, "cache")
-	m := s.mount("--root", "/pfs/local/home/alice", "--read-only", "--cache-dir", cache, "--cache-size", "1G")
-	if b, err := os.ReadFile(filepath.Join(m.dir, "secret")); len(b) != 6<<20 || err != nil {
+	cache := t.TempDir()
+	for _, dir := range []string{filepath.Dir(cache), cache} { // only what the mounts make in it is private
+		must(t, os.Chmod(dir, 0o755))
+	}
+	cached := s.mount("--root", "/pfs/local/home/alice", "--read-only", "--cache-dir", cache, "--cache-size", "1G")
+	if b, err := os.ReadFile(filepath.Join(cached.dir, "secret")); len(b) != 6<<20 || err != nil {
 		t.Fatalf("%d bytes, %v", len(b), err)
 	}
-	for _, where := range []string{cache, m.dir} {
-		c := exec.Command("find", where, "-type", "f")
-		c.SysProcAttr = asNobody()
-		if out, err := c.Output(); len(out) > 0 || err == nil {
+	c := testbed.HDFS(t)
+	root := c.Scratch(t)
+	staged := newMount(t, nil, "--cache-dir", cache, "--store", "hdfs://"+c.NameNodes[0]+root+"?user="+c.Superuser)
+	f, err := os.Create(filepath.Join(staged.dir, "secret"))
+	must(t, err)
+	_, err = f.WriteAt([]byte("secret"), 1000)
+	must(t, err)
+	must(t, opened(t, backends.Spec{URL: "hdfs://" + c.NameNodes[0] + root + "?user=" + c.Superuser}).Remove(t.Context(), "/secret"))
+	if err := f.Close(); !errors.Is(err, syscall.ESTALE) { // so it stays staged
+		t.Fatal(err)
+	}
+	behind := s.mount("--root", "/pfs/local/home/alice", "--cache-dir", cache)
+	program := exec.Command("dd", "if=/dev/zero", "of="+filepath.Join(behind.dir, "written"), "bs=1M") // until it is killed
+	must(t, program.Start())
+	defer program.Process.Kill()
+	var fds string
+	find := func(as *syscall.SysProcAttr, args ...string) (string, error) {
+		c := exec.Command("find", args...)
+		c.SysProcAttr = as
+		out, err := c.Output()
+		return string(out), err
+	}
+	for out := ""; out == ""; time.Sleep(poll) { // the tail of the file has no name
+		fds = fmt.Sprintf("/proc/%d/fd", behind.status().ServerPID)
+		out, _ = find(nil, fds, "-lname", cache+"/unsent-*")
+	}
+	for what, args := range map[string][]string{
+		"cached": {cache, "-name", "*.data", "-size", "+5M", "-path", "*/v2-0/*"}, "staged": {cache, "-name", "*.data", "-path", "*/staging-0-*"},
+		"the record of what is staged": {cache, "-name", "*.json", "-path", "*/staging-0-*"},
+	} {
+		if out, err := find(nil, args...); strings.Count(out, "\n") != 1 || err != nil {
+			t.Errorf("%s: %q, %v", what, out, err)
+		}
+	}
+	for _, where := range [][]string{{cache, "-mindepth", "2"}, {cached.dir, "-mindepth", "1"}, {staged.dir, "-mindepth", "1"}, {fds, "-mindepth", "1"}} {
+		if out, err := find(asNobody(), where...); len(out) > 0 || err == nil {
 			t.Errorf("another user finds in %s, %v:\n%s", where, err, out)
 		}
 	}
-	if out, err := exec.Command("find", cache, "-type", "f", "-size", "+5M").Output(); len(out) == 0 || err != nil {
-		t.Errorf("the file is not in the cache: %q, %v", out, err)
+	if out, err := find(nil, cache, "!", "-path", cache, "-perm", "/077"); out != "" || err != nil {
+		t.Errorf("these permit something to others: %v\n%s", err, out)
 	}
 }
 
