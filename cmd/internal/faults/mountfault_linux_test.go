@@ -402,19 +402,22 @@ func TestCacheIsPrivate(t *testing.T) {
 		t.Fatal(err)
 	}
 	behind := s.mount("--root", "/pfs/local/home/alice", "--cache-dir", cache)
-	program := exec.Command("dd", "if=/dev/zero", "of="+filepath.Join(behind.dir, "written"), "bs=1M") // until it is killed
-	must(t, program.Start())
-	defer program.Process.Kill()
-	var fds string
+	written, err := os.Create(filepath.Join(behind.dir, "written"))
+	must(t, err)
+	defer written.Close()
+	for range 3 {
+		_, err = written.Write(make([]byte, 1<<20))
+		must(t, err)
+	}
+	fds := fmt.Sprintf("/proc/%d/fd", behind.status().ServerPID)
 	find := func(as *syscall.SysProcAttr, args ...string) (string, error) {
 		c := exec.Command("find", args...)
 		c.SysProcAttr = as
 		out, err := c.Output()
 		return string(out), err
 	}
-	for out := ""; out == ""; time.Sleep(poll) { // the tail of the file has no name
-		fds = fmt.Sprintf("/proc/%d/fd", behind.status().ServerPID)
-		out, _ = find(nil, fds, "-lname", cache+"/unsent-*")
+	if out, err := find(nil, fds, "-lname", cache+"/unsent-*"); out == "" { // the tail of the file has no name
+		t.Errorf("nothing is on its way to the store, %v", err)
 	}
 	for what, args := range map[string][]string{
 		"cached": {cache, "-name", "*.data", "-size", "+5M", "-path", "*/v2-0/*"}, "staged": {cache, "-name", "*.data", "-path", "*/staging-0-*"},
