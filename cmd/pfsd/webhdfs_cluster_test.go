@@ -208,24 +208,62 @@ func (h *hadoop) commands(t *testing.T, local string, content []byte) {
 	}
 }
 
-// TestWebHDFSLikeNameNode sends the same requests to the gateway and to a real NameNode, and compares statuses, names
-// of exceptions and the keys of answers. differences has the reasons for what differs.
+// TestWebHDFSLikeNameNode sends the same requests to the gateway and to a real NameNode, and compares statuses, names of exceptions,
+// and the keys and some values of answers. On an HDFS the numbers of copies, and what they take, are compared, too. differences
+// has the reasons for what differs.
 func TestWebHDFSLikeNameNode(t *testing.T) {
 	testbed.Long(t)
 	c := testbed.HDFS(t)
-	s := startWebHDFS(t, `root: "/pfs/local/home/{user}", trust-user-name: true`, "")
+	t.Run("local", func(t *testing.T) { likeNameNode(t, c, "local", "") })
+	t.Run("HDFS", func(t *testing.T) {
+		store := hdfsStore(t, c)
+		s := likeNameNode(t, c, "HDFS", datacenters(store))
+		home := strings.TrimPrefix(store.URL, "hdfs://") + "/home/ann"
+		c.Do(t, "admin", "-setSpaceQuota", "20g", home)
+		c.Do(t, "admin", "-setQuota", "100", home)
+		for _, n := range []string{"2", "1"} {
+			if status, answer := s.ask(t, "PUT", "/copies"+n, "op=CREATE&user.name=ann&replication="+n, "content"); status != 201 {
+				t.Fatalf("CREATE: %d %s", status, answer)
+			}
+		}
+		numbers := append(slices.Clone(comparedNumbers), numbersOfCopies...)
+		real := &like{base: c.WebHDFS[0] + "/webhdfs/v1" + home, user: c.Superuser, numbers: numbers}
+		ours := &like{base: s.webhdfs + "/webhdfs/v1", user: "ann", numbers: numbers}
+		for _, path := range []string{"/", "/copies1", "/copies2"} {
+			for _, op := range []string{"GETCONTENTSUMMARY", "GETQUOTAUSAGE", "GETFILESTATUS"} {
+				if a, b := real.ask(t, "GET", path, "op="+op, ""), ours.ask(t, "GET", path, "op="+op, ""); a != b {
+					t.Errorf("%s of the same %s:\n\ta NameNode %s\n\tthe gateway %s", op, path, a, b)
+				}
+			}
+		}
+	})
+}
+
+func likeNameNode(t *testing.T, c *testbed.HDFSCluster, store, datacenters string) *webhdfsService {
+	t.Helper()
+	s := startWebHDFS(t, believing, datacenters)
 	at := c.Scratch(t)
-	real := &like{base: c.WebHDFS[0] + "/webhdfs/v1" + at, user: c.Superuser}
-	ours := &like{base: s.webhdfs + "/webhdfs/v1/cmp", user: "ann"}
+	compared := comparedNumbers
+	if store == "HDFS" {
+		compared = append(slices.Clone(compared), numbersOfCopies...)
+	}
+	real := &like{base: c.WebHDFS[0] + "/webhdfs/v1" + at, user: c.Superuser, numbers: compared}
+	ours := &like{base: s.webhdfs + "/webhdfs/v1/cmp", user: "ann", numbers: compared}
 	requests := likeRequests()
-	unused := maps.Clone(differences)
+	unused := map[string]string{}
+	for _, d := range differences {
+		if store == "local" || !d.local {
+			unused[d.request] = d.reason
+		}
+	}
+	expected := len(unused)
 	for _, r := range requests {
 		a, b := real.ask(t, r.method, r.path, strings.ReplaceAll(r.query, "ROOT", at), r.body), ours.ask(t, r.method, r.path, strings.ReplaceAll(r.query, "ROOT", "/cmp"), r.body)
 		name := r.method + " " + r.path + " " + r.query
 		if a == b {
 			continue
 		}
-		if _, ok := differences[name]; ok {
+		if _, ok := unused[name]; ok {
 			delete(unused, name)
 			continue
 		}
@@ -234,11 +272,21 @@ func TestWebHDFSLikeNameNode(t *testing.T) {
 	for name, reason := range unused {
 		t.Errorf("%s does not differ any more: %s", name, reason)
 	}
-	t.Logf("%d requests, %d differences", len(requests), len(differences))
+	t.Logf("%d requests, %d differences", len(requests), expected)
+	return s
 }
 
 // like is a server of WebHDFS.
-type like struct{ base, user string }
+type like struct {
+	base, user string
+	numbers    []string // the keys of numbers that are compared
+}
+
+// comparedNumbers are keys of numbers that are compared on every store.
+var comparedNumbers = []string{"length", "fileCount", "directoryCount", "fileAndDirectoryCount", "quota", "spaceQuota", "remainingEntries", "fileLength"}
+
+// numbersOfCopies are those that are compared where the gateway serves an HDFS.
+var numbersOfCopies = []string{"replication", "spaceConsumed"}
 
 // ask returns what is compared of an answer.
 func (l *like) ask(t *testing.T, method, path, query, body string) string {
@@ -248,22 +296,22 @@ func (l *like) ask(t *testing.T, method, path, query, body string) string {
 	if strings.Contains(query, "op=OPEN") && status == 200 || json.Unmarshal([]byte(answer), &v) != nil {
 		return fmt.Sprintf("%d %.100q", status, answer)
 	}
-	return fmt.Sprintf("%d %s", status, shape(v, ""))
+	return fmt.Sprintf("%d %s", status, l.shape(v, ""))
 }
 
 // shape is v with the values that must be equal, and the kinds of others.
-func shape(v any, key string) string {
+func (l *like) shape(v any, key string) string {
 	switch v := v.(type) {
 	case map[string]any:
 		var parts []string
 		for _, k := range slices.Sorted(maps.Keys(v)) {
-			parts = append(parts, k+":"+shape(v[k], k))
+			parts = append(parts, k+":"+l.shape(v[k], k))
 		}
 		return "{" + strings.Join(parts, " ") + "}"
 	case []any:
 		var parts []string
 		for _, e := range v {
-			parts = append(parts, shape(e, key))
+			parts = append(parts, l.shape(e, key))
 		}
 		return "[" + strings.Join(parts, " ") + "]"
 	case string:
@@ -274,7 +322,7 @@ func shape(v any, key string) string {
 	case bool:
 		return fmt.Sprint(v)
 	case float64:
-		if slices.Contains([]string{"length", "fileCount", "directoryCount", "fileAndDirectoryCount", "quota", "spaceQuota", "remainingEntries", "fileLength"}, key) {
+		if slices.Contains(l.numbers, key) {
 			return fmt.Sprint(v)
 		}
 		return "number"
@@ -341,10 +389,13 @@ func likeRequests() (all []likeRequest) {
 	return all
 }
 
-// differences are the requests that the gateway answers in another way, and why.
-var differences = map[string]string{
-	"GET /d/f op=GETXATTRS":                        "a NameNode refuses it without encoding, for which the gateway takes hex",
-	"GET /d/f op=GETFILEBLOCKLOCATIONS":            "a local store has one copy, at this machine",
-	"PUT /d/f op=SETREPLICATION&replication=1":     "a local store has no number of copies to set",
-	"PUT /d/empty op=SETREPLICATION&replication=1": "as above",
+// differences are the requests that the gateway answers in another way, and why; those with local on a local store only.
+var differences = []struct {
+	request, reason string
+	local           bool
+}{
+	{request: "GET /d/f op=GETXATTRS", reason: "a NameNode refuses it without encoding, for which the gateway takes hex"},
+	{request: "GET /d/f op=GETFILEBLOCKLOCATIONS", reason: "a store does not tell on which kind of disk a block is, and a local one has one copy, at this machine"},
+	{request: "PUT /d/f op=SETREPLICATION&replication=1", reason: "a local store has no number of copies to set", local: true},
+	{request: "PUT /d/empty op=SETREPLICATION&replication=1", reason: "as above", local: true},
 }

@@ -302,6 +302,7 @@ func TestAuthentication(t *testing.T) {
 	if _, err := s.Auth.Login(t.Context(), gatewaytest.Bob, gatewaytest.Password, "127.0.0.1:1"); !errors.Is(err, pfs.Limit) {
 		t.Errorf("the HTTP login: %v", err)
 	}
+	s.want(t, 200, "OPTIONS", "", "") // another user
 }
 
 // TestRevoked: an upload that is under way fails when its account is removed.

@@ -35,6 +35,9 @@ func (c *call) usage(ctx context.Context) (pfs.Usage, error) {
 	u, err := pfs.UsageOf(ctx, c.fs(), c.path)
 	u.Dirs++
 	u.Stored, u.MaxStored = max(u.Bytes, u.Stored), max(u.MaxBytes, u.MaxStored)
+	if u.MaxFiles > 0 { // that of Hadoop counts the directory, too
+		u.MaxFiles++
+	}
 	return u, err
 }
 

@@ -227,7 +227,7 @@ func (s copying) Usage(ctx context.Context, name pfs.Path) (pfs.Usage, error) {
 
 // TestReplication makes files with numbers of copies and lengths of blocks, on a store that has such numbers and on one that has none.
 func TestReplication(t *testing.T) {
-	g, plain := newGate(t, copying{memfs.New(memfs.Options{})}), newGate(t, memfs.New(memfs.Options{Without: pfs.CanSetReplication}))
+	g, plain := newGate(t, copying{memfs.New(memfs.Options{})}), newGate(t, memfs.New(memfs.Options{Without: pfs.CanSetReplication | pfs.CanSpace}))
 	for _, n := range []int{10, 300 << 10} { // received in both ways
 		for query, want := range map[string]string{"": "1", "&replication=2&blocksize=1048576": "2", "&replication=null": "1"} {
 			for store, want := range map[*gate]string{g: want, plain: "1"} {
@@ -249,21 +249,27 @@ func TestReplication(t *testing.T) {
 		}
 	}
 	g.must(t, "PUT", "/d/f", "op=CREATE&overwrite=true&replication=3", "0123456789")
-	if err := g.Store.(pfs.QuotaSetter).SetQuota(t.Context(), "/home/"+pfs.Path(alice), 100, 0); err != nil {
+	if err := g.Store.(pfs.QuotaSetter).SetQuota(t.Context(), "/home/"+pfs.Path(alice), 100, 10); err != nil {
 		t.Fatal(err)
 	}
 	for _, tt := range []struct{ path, op, want string }{
 		{"/d/f", "GETCONTENTSUMMARY", `"spaceConsumed":30,`}, {"/d", "GETCONTENTSUMMARY", `"spaceConsumed":20,`}, {"/d", "GETQUOTAUSAGE", `"spaceConsumed":20,`},
 		{"/", "GETQUOTAUSAGE", `"spaceQuota":300,`}, {"/", "GETCONTENTSUMMARY", `"spaceQuota":300,`}, {"/", "GETSERVERDEFAULTS", `"replication":3,`},
+		{"/", "GETQUOTAUSAGE", `"quota":11,`}, {"/", "GETCONTENTSUMMARY", `"quota":11,`}, {"/d", "GETQUOTAUSAGE", `"quota":-1,`},
 	} {
 		if answer := g.must(t, "GET", tt.path, "op="+tt.op, ""); !strings.Contains(answer, tt.want) {
 			t.Errorf("%s of %s: %s, want %s", tt.op, tt.path, answer, tt.want)
 		}
 	}
 	plain.must(t, "PUT", "/d/f", "op=CREATE&overwrite=true", "0123456789")
-	for op, want := range map[string]string{"GETCONTENTSUMMARY": `"spaceConsumed":10,`, "GETSERVERDEFAULTS": `"replication":1,`} {
-		if answer := plain.must(t, "GET", "/d", "op="+op, ""); !strings.Contains(answer, want) {
-			t.Errorf("%s of a store without copies: %s, want %s", op, answer, want)
+	if err := plain.Store.(pfs.QuotaSetter).SetQuota(t.Context(), "/home/"+pfs.Path(alice), 100, 0); err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct{ path, op, want string }{
+		{"/d", "GETCONTENTSUMMARY", `"spaceConsumed":10,`}, {"/d/f", "GETCONTENTSUMMARY", `"spaceConsumed":10,`}, {"/", "GETQUOTAUSAGE", `"spaceQuota":100,`}, {"/", "GETSERVERDEFAULTS", `"replication":1,`},
+	} {
+		if answer := plain.must(t, "GET", tt.path, "op="+tt.op, ""); !strings.Contains(answer, tt.want) {
+			t.Errorf("%s of %s on a store without copies: %s, want %s", tt.op, tt.path, answer, tt.want)
 		}
 	}
 }
