@@ -1,6 +1,8 @@
 package sftpd
 
 import (
+	"bytes"
+	"context"
 	"errors"
 	"net"
 	"os"
@@ -10,7 +12,10 @@ import (
 
 	"github.com/paddlecloud/pfs/internal/fair"
 	"github.com/paddlecloud/pfs/internal/gateway/gatewaytest"
+	"github.com/paddlecloud/pfs/pfs"
+	"github.com/paddlecloud/pfs/pfs/auth"
 	"github.com/paddlecloud/pfs/pfs/memfs"
+	"golang.org/x/crypto/ssh"
 )
 
 // TestStalledClient logs in and accepts no bytes from then on: the connection ends, whatever the time since the login.
@@ -26,6 +31,92 @@ func TestStalledClient(t *testing.T) {
 			began := time.Now()
 			if _, err := c.Write([]byte("x")); !errors.Is(err, os.ErrDeadlineExceeded) || time.Since(began) != stall {
 				t.Errorf("a write after %v ends after %v: %v", idle, time.Since(began), err)
+			}
+		})
+	}
+}
+
+// queued is an end of a pipe whose writes do not wait for the other end: in SSH both begin with a write.
+type queued struct {
+	net.Conn
+	out chan []byte
+}
+
+func newQueued(c net.Conn) *queued {
+	q := &queued{c, make(chan []byte, 1000)}
+	go func() {
+		for p := range q.out {
+			_, _ = c.Write(p)
+		}
+	}()
+	return q
+}
+
+func (q *queued) Write(p []byte) (int, error) {
+	q.out <- bytes.Clone(p)
+	return len(p), nil
+}
+
+// TestSilentClient logs in and says nothing more. A client that answers when it is asked whether it is there stays, even one that
+// receives nothing else for days. Another is gone: the connection ends.
+func TestSilentClient(t *testing.T) {
+	for _, answers := range []bool{true, false} {
+		synctest.Test(t, func(t *testing.T) {
+			s := gatewaytest.New(t, memfs.New(memfs.Options{}))
+			key, err := auth.LoadOrMakeHostKey(t.Context(), s.Dir)
+			if err != nil {
+				t.Fatal(err)
+			}
+			g, err := New(Config{Auth: s.Auth, Open: s.Open("sftp"), HostKey: key, Home: func(id auth.Identity) pfs.Path { return gatewaytest.Home(id.Name) }})
+			if err != nil {
+				t.Fatal(err)
+			}
+			ctx, cancel := context.WithCancel(t.Context())
+			l := make(gatewaytest.PipeListener)
+			served := make(chan error, 1)
+			go func() { served <- g.Serve(ctx, l) }()
+			defer func() {
+				cancel()
+				close(l)
+				<-served
+			}()
+			here := newQueued(l.Dial())
+			defer close(here.out)
+			conn, channels, questions, err := ssh.NewClientConn(here, "", &ssh.ClientConfig{
+				User: gatewaytest.Alice, Auth: []ssh.AuthMethod{ssh.Password(gatewaytest.Password)}, HostKeyCallback: ssh.InsecureIgnoreHostKey(),
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer conn.Close()
+			asked := 0
+			go func() {
+				for q := range questions {
+					if asked++; answers {
+						_ = q.Reply(false, nil) // as OpenSSH's client does, which does not know the request
+					}
+				}
+			}()
+			none := make(chan *ssh.Request)
+			close(none)
+			c := ssh.NewClient(conn, channels, none)
+			began, ended := time.Now(), make(chan struct{})
+			go func() {
+				_ = c.Wait()
+				close(ended)
+			}()
+			const days = 3 * 24 * time.Hour
+			select {
+			case <-ended:
+			case <-time.After(days):
+			}
+			if took := time.Since(began); answers != (took == days) || !answers && took > silence+askEvery {
+				t.Errorf("the connection of a client of which it is %t that it answers ends after %v, and %d questions", answers, took, asked)
+			}
+			if x, err := c.NewSession(); answers && err != nil {
+				t.Errorf("a session after %d questions: %v", asked, err)
+			} else if err == nil {
+				x.Close()
 			}
 		})
 	}

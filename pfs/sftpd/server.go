@@ -24,6 +24,10 @@ const (
 	checkEvery = 5 * time.Second
 	// stall is how long a client may accept no bytes.
 	stall = 2 * time.Minute
+	// askEvery is how often a client is asked whether it is still there, and silence how long it may then send nothing: the
+	// time of the question that it answered last, and of three more.
+	askEvery = 30 * time.Second
+	silence  = 4 * askEvery
 	// maxChannels bounds the sessions in one connection, as OpenSSH's server does.
 	maxChannels = 10
 	// maxSessions bounds those of a user in all connections. Each may have a window of 2 MiB that nobody has read yet.
@@ -241,6 +245,7 @@ func (s *Server) serve(ctx context.Context, nc net.Conn) error {
 	var work sync.WaitGroup
 	defer work.Wait()
 	defer cancel()
+	work.Go(func() { keepAlive(ctx, conn) })
 	open := make(chan struct{}, maxChannels)
 	for nch := range channels {
 		if nch.ChannelType() != "session" {
@@ -279,7 +284,22 @@ func (s *Server) serve(ctx context.Context, nc net.Conn) error {
 	return nil
 }
 
-// pacedConn ends a connection whose client accepts no bytes. The deadline for the login stays until begin is called.
+// keepAlive asks the client again and again whether it is there, as OpenSSH's server does, so that one that has nothing to
+// say says something. It waits for each answer: the connection ends when nothing comes.
+func keepAlive(ctx context.Context, conn ssh.Conn) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(askEvery):
+		}
+		if _, _, err := conn.SendRequest("keepalive@openssh.com", true, nil); err != nil {
+			return
+		}
+	}
+}
+
+// pacedConn ends a connection whose client accepts no bytes, or sends none. The deadline for the login stays until begin is called.
 //
 // From then on, what a long Read returns is decrypted in a turn, which lasts until the next Read. Else the connections of one
 // user, each with bytes at hand, keep the processors.
@@ -295,7 +315,7 @@ func (c *pacedConn) begin(take func() (end func(), err error)) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.take = take
-	_ = c.SetReadDeadline(time.Time{})
+	_ = c.SetReadDeadline(time.Now().Add(silence))
 	_ = c.SetWriteDeadline(time.Now().Add(stall))
 }
 
@@ -305,6 +325,11 @@ func (c *pacedConn) Read(p []byte) (int, error) {
 		c.end()
 		c.end = nil
 	}
+	c.mu.Lock()
+	if c.take != nil { // the time for turns and requests before is not the client's
+		_ = c.SetReadDeadline(time.Now().Add(silence))
+	}
+	c.mu.Unlock()
 	n, err := c.Conn.Read(p)
 	c.mu.Lock()
 	take := c.take

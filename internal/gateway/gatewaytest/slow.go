@@ -14,33 +14,36 @@ import (
 	"github.com/paddlecloud/pfs/internal/pace"
 )
 
-// pipes is a listener whose connections are made in memory.
-type pipes chan net.Conn
+// PipeListener is a listener whose connections are made in memory, so that a test can skip time (testing/synctest).
+type PipeListener chan net.Conn
 
-func (p pipes) Accept() (net.Conn, error) {
-	c, ok := <-p
+func (l PipeListener) Accept() (net.Conn, error) {
+	c, ok := <-l
 	if !ok {
 		return nil, net.ErrClosed
 	}
 	return c, nil
 }
 
-func (p pipes) Close() error   { return nil }
-func (p pipes) Addr() net.Addr { return &net.TCPAddr{} }
+func (l PipeListener) Close() error   { return nil }
+func (l PipeListener) Addr() net.Addr { return &net.TCPAddr{} }
 
-// Pipes serves h on connections in memory, so that a test can skip time (testing/synctest).
+// Dial makes a connection.
+func (l PipeListener) Dial() net.Conn {
+	here, there := net.Pipe()
+	l <- there
+	return here
+}
+
+// Pipes serves h on connections in memory.
 func Pipes(t testing.TB, h http.Handler) (dial func() net.Conn) {
-	l, server := make(pipes), &http.Server{Handler: h}
+	l, server := make(PipeListener), &http.Server{Handler: h}
 	go func() { _ = server.Serve(l) }()
 	t.Cleanup(func() {
 		close(l)
 		_ = server.Close()
 	})
-	return func() net.Conn {
-		here, there := net.Pipe()
-		l <- there
-		return here
-	}
+	return l.Dial
 }
 
 // Slow sends requests whose bodies do not come, or come a byte a second. It fails the test if the service keeps a connection
