@@ -579,31 +579,6 @@ func TestLocks(t *testing.T) {
 	t.Error("a user has any number of locks")
 }
 
-func TestAnotherHomeTellsNothing(t *testing.T) {
-	s := newSite(t, memfs.New(memfs.Options{}))
-	bob := basic(gatewaytest.Bob, gatewaytest.Password)
-	s.want(t, 201, "PUT", "/dav/pfs/dc/home/bob/secret", "x", "Authorization", bob)
-	for _, method := range []string{"GET", "HEAD", "PUT", "DELETE", "MKCOL", "PROPFIND", "PROPPATCH", "LOCK", "COPY", "MOVE"} {
-		var first string
-		for _, name := range []string{"bob/secret", "bob/none", "nobody/secret"} {
-			a := s.ask(t, method, "/dav/pfs/dc/home/"+name, "", "Depth", map[bool]string{true: "1", false: "0"}[method == "PROPFIND"], "Destination", s.at("stolen"))
-			text := strings.ReplaceAll(fmt.Sprint(a.Code, a.Body), name, "*")
-			if first == "" {
-				first = text
-			}
-			if a.Code != 403 || text != first {
-				t.Errorf("%s %s: %s, and %s", method, name, text, first)
-			}
-		}
-	}
-	s.want(t, 201, "PUT", "f", "x")
-	for _, name := range []string{"bob/secret", "nobody/secret"} {
-		for _, method := range []string{"COPY", "MOVE"} {
-			s.want(t, 403, method, "f", "", "Destination", s.URL+"/dav/pfs/dc/home/"+name)
-		}
-	}
-}
-
 func TestHostilePaths(t *testing.T) {
 	store := memfs.New(memfs.Options{})
 	s := newSite(t, store)

@@ -102,35 +102,6 @@ func (g *gate) host() string {
 	return u.Host
 }
 
-// TestOthersHome holds that nobody learns whether something is in the home of another user.
-func TestOthersHome(t *testing.T) {
-	g := newGate(t, memfs.New(memfs.Options{}))
-	g.must(t, "PUT", "/there", "op=CREATE&user.name=bob", "x")
-	for _, q := range []string{
-		"GET op=OPEN", "GET op=GETFILESTATUS", "GET op=LISTSTATUS", "GET op=LISTSTATUS_BATCH", "GET op=GETCONTENTSUMMARY", "GET op=GETQUOTAUSAGE", "GET op=GETFILECHECKSUM",
-		"GET op=GETFILEBLOCKLOCATIONS", "GET op=GET_BLOCK_LOCATIONS", "GET op=CHECKACCESS&fsaction=r--", "GET op=GETXATTRS", "GET op=LISTXATTRS", "PUT op=CREATE", "PUT op=CREATE&overwrite=true",
-		"PUT op=MKDIRS", "PUT op=RENAME&destination=/x", "PUT op=RENAME&destination=/x&renameoptions=OVERWRITE", "PUT op=SETPERMISSION&permission=777", "PUT op=SETOWNER&owner=alice_example.org",
-		"PUT op=SETTIMES&modificationtime=1", "PUT op=SETREPLICATION&replication=1", "PUT op=SETXATTR&xattr.name=user.a&xattr.value=1", "PUT op=REMOVEXATTR&xattr.name=user.a",
-		"POST op=APPEND", "POST op=CONCAT&sources=/x", "POST op=TRUNCATE&newlength=0", "DELETE op=DELETE", "DELETE op=DELETE&recursive=true",
-	} {
-		method, query, _ := strings.Cut(q, " ")
-		var answers []string
-		for _, name := range []string{"there", "gone"} {
-			status, answer := g.ask(t, method, string(gatewaytest.Home(bob))+"/"+name, query, "")
-			answers = append(answers, fmt.Sprint(status, strings.ReplaceAll(answer, name, "NAME")))
-		}
-		if answers[0] != answers[1] || !strings.HasPrefix(answers[0], "403") || exceptionOf(answers[0][3:]) != "AccessControlException" {
-			t.Errorf("%s: %s if it exists, and else %s", q, answers[0], answers[1])
-		}
-	}
-	for _, user := range []string{bob, "nobody"} {
-		status, answer := g.ask(t, "GET", "/pfs/dc/home/"+user, "op=LISTSTATUS", "")
-		if status != 403 || strings.Contains(answer, "there") {
-			t.Errorf("the home of %s: %d %s", user, status, answer)
-		}
-	}
-}
-
 // TestRedirectBehindProxy asks for the second step through a proxy that ends TLS: the address is that of the proxy.
 func TestRedirectBehindProxy(t *testing.T) {
 	g := newGate(t, memfs.New(memfs.Options{}))
