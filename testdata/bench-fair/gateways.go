@@ -3,12 +3,18 @@
 package main
 
 import (
+	"bytes"
 	"context"
+	"crypto/sha256"
 	"crypto/tls"
+	"encoding/hex"
+	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
+	"strconv"
 	"strings"
+	"sync"
 	"sync/atomic"
 
 	"github.com/paddlecloud/pfs/pfs"
@@ -29,25 +35,38 @@ func newGateway(endpoint, webhdfs, ssh string, workers int) (*gateway, error) {
 	}}, secure{addr: ssh}}, err
 }
 
-// ask sends a request and reads the answer, whose bytes done counts in units of 4 MiB.
-func (g *gateway) ask(ctx context.Context, method, path string, body io.Reader, done *atomic.Int64, header ...string) error {
+// send sends a request. The caller closes the body of the answer, which is no error.
+func (g *gateway) send(ctx context.Context, method, path string, body io.Reader, header ...string) (*http.Response, error) {
 	endpoint := g.endpoint
 	if strings.HasPrefix(path, "/webhdfs/") {
 		endpoint = g.webhdfs
 	}
 	r, err := http.NewRequestWithContext(ctx, method, endpoint+path, body)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	for i := 0; i+1 < len(header); i += 2 {
 		r.Header.Set(header[i], header[i+1])
 	}
 	if strings.HasPrefix(path, "/ui/") {
+		csrf := sha256.Sum256([]byte("csrf " + g.refresh))
 		r.Header.Set("Cookie", "__Host-pfs-access="+g.access+"; __Host-pfs-refresh="+g.refresh)
+		r.Header.Set("Pfs-Csrf", hex.EncodeToString(csrf[:16]))
+		r.Header.Set("Sec-Fetch-Site", "same-origin")
 	} else {
 		r.Header.Set("Authorization", "Bearer "+g.access)
 	}
 	answer, err := g.http.Do(r)
+	if err == nil && answer.StatusCode >= 400 {
+		answer.Body.Close()
+		err = fmt.Errorf("%s %s: %s", method, path, answer.Status)
+	}
+	return answer, err
+}
+
+// ask sends a request and reads the answer, whose bytes done counts in units of 4 MiB.
+func (g *gateway) ask(ctx context.Context, method, path string, body io.Reader, done *atomic.Int64, header ...string) error {
+	answer, err := g.send(ctx, method, path, body, header...)
 	if err != nil {
 		return err
 	}
@@ -60,16 +79,12 @@ func (g *gateway) ask(ctx context.Context, method, path string, body io.Reader, 
 			done.Add(1)
 		}
 		if err == io.EOF || err == io.ErrUnexpectedEOF {
-			break
+			return nil
 		}
 		if err != nil {
 			return err
 		}
 	}
-	if answer.StatusCode >= 400 {
-		return fmt.Errorf("%s %s: %s", method, path, answer.Status)
-	}
-	return nil
 }
 
 func davGet(ctx context.Context, g *gateway, _ int, done *atomic.Int64) error {
@@ -87,6 +102,37 @@ func davList(ctx context.Context, g *gateway, _ int, done *atomic.Int64) error {
 
 func webRaw(ctx context.Context, g *gateway, _ int, done *atomic.Int64) error {
 	return g.ask(ctx, "GET", "/ui/raw"+home+"file", nil, done)
+}
+
+var sumOfZeros = sync.OnceValue(func() string {
+	sum := sha256.Sum256(zeros)
+	return hex.EncodeToString(sum[:])
+})
+
+// webPut uploads a file as the script of the pages does.
+func webPut(ctx context.Context, g *gateway, worker int, done *atomic.Int64) error {
+	const chunks = 8
+	name := fmt.Sprint(home, "put", worker)
+	query := "?replace=yes&id=" + pfs.NewID() + "&size=" + strconv.Itoa(chunks*pfs.ChunkSize)
+	if err := g.ask(ctx, "POST", "/ui/send/begin"+name+query, nil, new(atomic.Int64)); err != nil {
+		return err
+	}
+	var leaves strings.Builder
+	for i := range chunks {
+		answer, err := g.send(ctx, "PUT", "/ui/send/leaf"+name+query+"&off="+strconv.Itoa(i*pfs.ChunkSize), bytes.NewReader(zeros), "Pfs-Sha256", sumOfZeros())
+		if err != nil {
+			return err
+		}
+		var reply struct{ Leaf string }
+		err = json.NewDecoder(answer.Body).Decode(&reply)
+		answer.Body.Close()
+		if err != nil {
+			return err
+		}
+		leaves.WriteString(reply.Leaf)
+		done.Add(1)
+	}
+	return g.ask(ctx, "POST", "/ui/send/commit"+name+query, strings.NewReader(leaves.String()), new(atomic.Int64))
 }
 
 func webZip(ctx context.Context, g *gateway, _ int, done *atomic.Int64) error {

@@ -50,6 +50,7 @@ var kinds = []kind{
 	{name: "dav-put", text: "64 uploads by WebDAV, of 4 MiB", workers: 64, over: davPut},
 	{name: "dav-list", text: "32 listers by WebDAV of a large directory, 4 MiB of XML", workers: 32, over: davList},
 	{name: "web-raw", text: "64 downloads of the pages, of 4 MiB", workers: 64, over: webRaw},
+	{name: "web-put", text: "64 uploads by the pages, of 4 MiB", workers: 64, over: webPut},
 	{name: "web-zip", text: "3 archives of the pages, of 4 MiB", workers: 3, over: webZip},
 	{name: "hdfs-get", text: "64 downloads by WebHDFS, of 4 MiB", workers: 64, over: hdfsGet},
 	{name: "hdfs-put", text: "64 uploads by WebHDFS, of 4 MiB", workers: 64, over: hdfsPut},
@@ -57,7 +58,8 @@ var kinds = []kind{
 	{name: "sftp-get", text: "64 downloads by SFTP, of 4 MiB", workers: 64, over: sftpGet},
 	{name: "sftp-put", text: "64 uploads by SFTP, of 4 MiB", workers: 64, over: sftpPut},
 	{name: "sftp-list", text: "32 listers by SFTP of a large directory, MiB of names", workers: 32, over: sftpList},
-	{name: "scp", text: "64 downloads by scp -O, of 4 MiB", workers: 64, over: scpGet},
+	{name: "scp-get", text: "64 downloads by scp -O, of 4 MiB", workers: 64, over: scpGet},
+	{name: "scp-put", text: "64 uploads by scp -O, of 4 MiB", workers: 64, over: scpPut},
 	{name: "logins", text: "64 logins from 8 addresses", workers: 64, logins: true},
 }
 

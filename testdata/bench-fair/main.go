@@ -72,8 +72,8 @@ func run(pfsd, only string, seconds, names int) (err error) {
 	if err := s.fill(names); err != nil {
 		return err
 	}
-	fmt.Println("| load of one user | another's | idle p99 ms | p50 ms | p99 ms | p99 against idle | pfsd MiB | done by the load a second |")
-	fmt.Println("|---|---|---|---|---|---|---|---|")
+	fmt.Println("| load of one user | another's | idle p99 ms | p50 ms | p99 ms | p99 against idle | pfsd MiB | pfsd ran, s | waited for a processor, s | done by the load a second |")
+	fmt.Println("|---|---|---|---|---|---|---|---|---|---|")
 	for _, k := range kinds {
 		if match.MatchString(k.name) {
 			if err := s.row(k, seconds); err != nil {
@@ -215,6 +215,7 @@ func (s *service) row(k kind, seconds int) error {
 	if err := os.WriteFile(fmt.Sprintf("/proc/%d/clear_refs", s.cmd.Process.Pid), []byte("5"), 0); err != nil {
 		return err
 	}
+	ran, waited := s.processors()
 	warm := 2
 	load := exec.Command("nice", "-n", "19", self, "-load", k.name, "-endpoint", s.endpoint, "-webhdfs", s.webhdfs, "-ssh", s.ssh, "-seconds", strconv.Itoa(warm+len(probes)*seconds))
 	load.Stderr = os.Stderr
@@ -230,16 +231,17 @@ func (s *service) row(k kind, seconds int) error {
 		if err := p.measure(length); err != nil {
 			return err
 		}
-		before, after := quantile(idle, 0.99), quantile(p.took, 0.99)
-		fmt.Printf("| %s | %s | %.1f | %.1f | %.1f | %.1f | %s |", k.text, p.name, ms(before), ms(quantile(p.took, 0.5)), ms(after), float64(after)/float64(before), s.peak())
+		calm, busy := quantile(idle, 0.99), quantile(p.took, 0.99)
+		fmt.Printf("| %s | %s | %.1f | %.1f | %.1f | %.1f | %s |", k.text, p.name, ms(calm), ms(quantile(p.took, 0.5)), ms(busy), float64(busy)/float64(calm), s.peak())
 		if i < len(probes)-1 {
-			fmt.Println(" |")
+			fmt.Println(" | | |")
 		}
 	}
 	if err := load.Wait(); err != nil {
 		return err
 	}
-	fmt.Printf(" %s |\n", strings.TrimSpace(done.String()))
+	ranNow, waitedNow := s.processors()
+	fmt.Printf(" %.1f | %.1f | %s |\n", (ranNow - ran).Seconds(), (waitedNow - waited).Seconds(), strings.TrimSpace(done.String()))
 	return nil
 }
 
@@ -272,6 +274,19 @@ func quantile(took []time.Duration, q float64) time.Duration {
 }
 
 func ms(d time.Duration) float64 { return d.Seconds() * 1000 }
+
+// processors returns how long the threads of pfsd ran, and how long they were ready to run and had no processor. If they waited for much longer
+// than they ran, other programs have the machine, and it is they who delay the requests.
+func (s *service) processors() (ran, waited time.Duration) {
+	threads, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/schedstat", s.cmd.Process.Pid))
+	for _, name := range threads {
+		var r, w time.Duration // in nanoseconds
+		b, _ := os.ReadFile(name)
+		_, _ = fmt.Sscan(string(b), (*int64)(&r), (*int64)(&w))
+		ran, waited = ran+r, waited+w
+	}
+	return ran, waited
+}
 
 // peak returns the most MiB that were resident.
 func (s *service) peak() string {

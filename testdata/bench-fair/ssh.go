@@ -155,6 +155,40 @@ func scpGet(ctx context.Context, g *gateway, worker int, done *atomic.Int64) err
 	})
 }
 
+// scpPut copies a file by the old protocol of scp.
+func scpPut(ctx context.Context, g *gateway, worker int, done *atomic.Int64) error {
+	const size = 8 * pfs.ChunkSize
+	return g.ssh.session(ctx, worker, func(s *ssh.Session, in io.Writer, out *bufio.Reader) error {
+		if err := s.Start("scp -t " + home); err != nil {
+			return err
+		}
+		accepted := func() error {
+			b, err := out.ReadByte()
+			if err == nil && b != 0 {
+				text, _ := out.ReadString('\n')
+				err = fmt.Errorf("scp: %s", text)
+			}
+			return err
+		}
+		if err := accepted(); err != nil {
+			return err
+		}
+		if _, err := fmt.Fprintf(in, "C0644 %d put%d\n", int64(size), worker); err != nil {
+			return err
+		}
+		if err := accepted(); err != nil {
+			return err
+		}
+		if _, err := io.CopyN(in, &counted{done: done}, size); err != nil {
+			return err
+		}
+		if _, err := in.Write([]byte{0}); err != nil {
+			return err
+		}
+		return accepted()
+	})
+}
+
 // session calls do with a session and its pipes. The end of ctx closes the connection.
 func (s *secure) session(ctx context.Context, worker int, do func(s *ssh.Session, in io.Writer, out *bufio.Reader) error) error {
 	c, err := s.client(worker)
