@@ -33,6 +33,9 @@ func gatewayClients() []gatewayClient {
 		gatewayClient{name: "Hadoop's shell", tests: "TestHadoopShell, TestHadoopShellOnCephFS", steps: []gatewayStep{
 			{op: "mkdir, put, get, cat, ls, count, checksum, mv, chmod, touch, rm, cp from and to `hdfs://`, distcp"},
 		}},
+		gatewayClient{name: "Chromium", tests: "TestBrowserOnLocal, TestBrowserOnHDFS, TestBrowserOnCephFS", steps: []gatewayStep{
+			{op: "upload of two files, new folder, rename, share and download by the link, download as zip, delete of all"},
+		}},
 	)
 }
 
