@@ -58,7 +58,7 @@ demo: build
 # Lint uses the processor time that the tests leave idle.
 test: compile
 	testdata/beside.sh lint -- env GOFLAGS=$(FLAGS) testdata/testbed/testbed.sh run testdata/slowest.sh \
-	  $(GO) test -short -vet=off -p 4 -parallel 4 -timeout 15m ./...
+	  $(GO) test -short -vet=off -p 4 -parallel 4 -timeout 30m ./...
 
 # Everything except CephFS compiles while the clusters are installed, CephFS afterwards.
 compile: install-and-build

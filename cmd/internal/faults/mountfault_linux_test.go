@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -223,8 +224,9 @@ func TestStagedAtEnd(t *testing.T) {
 		time.Sleep(poll)
 	}
 	log := end()
-	for _, want := range []string{"path=/closed state=pending bytes=1007 ", "path=/open state=open bytes=1005 "} {
-		if !strings.Contains(log, want) {
+	// The end of a program that another test starts meanwhile is a close of the open file, too: then it is pending.
+	for _, want := range []string{"path=/closed state=pending bytes=1007 ", "path=/open state=(open|pending) bytes=1005 "} {
+		if !regexp.MustCompile(want).MatchString(log) {
 			t.Errorf("the log has no %s:\n%s", want, log)
 		}
 	}
@@ -236,13 +238,15 @@ func TestStagedAtEnd(t *testing.T) {
 	pfstest.WantFile(t, store, "/closed", nil)
 
 	m.mount(m.args...)
-	for limit := time.Now().Add(time.Minute); pending()["/closed"] != "" && time.Now().Before(limit); {
+	waits := func(name string) bool { return strings.HasPrefix(pending()[name], "pending ") }
+	for limit := time.Now().Add(time.Minute); (waits("/closed") || waits("/open")) && time.Now().Before(limit); {
 		time.Sleep(poll)
 	}
 	pfstest.WantFile(t, store, "/closed", content("/closed"))
-	id, incomplete := strings.CutPrefix(pending()["/open"], "incomplete ")
-	if code, out := m.ctl("mount", "flush", "--publish", id, m.dir); code != 0 || !incomplete {
-		t.Errorf("publish: exit %d, %v\n%s", code, pending(), out)
+	if id, incomplete := strings.CutPrefix(pending()["/open"], "incomplete "); incomplete {
+		if code, out := m.ctl("mount", "flush", "--publish", id, m.dir); code != 0 {
+			t.Errorf("publish: exit %d, %v\n%s", code, pending(), out)
+		}
 	}
 	pfstest.WantFile(t, store, "/open", content("/open"))
 }
