@@ -20,8 +20,8 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// fakeCluster is a NameNode that names as many DataNodes for a block as it is told, and DataNodes that accept every block, but the
-// one with port 1.
+// fakeCluster is a NameNode and its DataNodes. The field names tells how many DataNodes the NameNode names for each block. Every
+// DataNode accepts all blocks, except the one with port 1, which is dead.
 type fakeCluster struct {
 	t *testing.T
 

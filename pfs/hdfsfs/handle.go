@@ -147,7 +147,7 @@ func (h *handle) WriteAt(ctx context.Context, p []byte, off int64) (n int, err e
 func (h *handle) begin(ctx context.Context, off int64) error {
 	const op = "hdfsfs.Handle.WriteAt"
 	if h.now == nil {
-		if err := h.flush(ctx, op); err != nil { // bytes of which the NameNode could not be asked before
+		if err := h.flush(ctx, op); err != nil { // asks the NameNode about bytes of a Sync that got no answer
 			return err
 		}
 		if h.Flags&pfs.OpenAppend == 0 {
@@ -264,40 +264,38 @@ func (h *handle) sync(ctx context.Context, op string) error {
 
 // idle closes the file in HDFS if nothing was written since the last Sync.
 func (h *handle) idle() {
-	const op = "hdfsfs.Handle.Sync"
-	_ = pfs.Guard(op, h.Name, func() error {
+	_ = pfs.Guard("hdfsfs.Handle.Sync", h.Name, func() error {
 		h.mu.Lock()
 		defer h.mu.Unlock()
-		if h.now == nil || h.from != h.to {
-			return nil
+		if h.now != nil && h.from == h.to {
+			h.release(context.Background())
 		}
-		return h.flush(context.Background(), op)
+		return nil
 	})
 }
 
 // flush closes the file in HDFS if it is open there. h.mu is held.
 func (h *handle) flush(ctx context.Context, op string) error {
-	if h.lost != nil {
+	ctx = context.WithoutCancel(ctx)
+	switch {
+	case h.lost != nil:
 		return h.lost
-	}
-	if h.now != nil && h.from == h.to {
-		h.release(context.WithoutCancel(ctx))
+	case h.from == h.to:
+		if h.now != nil {
+			h.release(ctx)
+		}
 		return nil
-	}
-	if a := h.now; a != nil {
-		if err := a.closeFile(context.WithoutCancel(ctx)); err != nil {
+	case h.now != nil:
+		if err := h.now.closeFile(ctx); err != nil {
 			return h.lose(op, err)
 		}
 		h.now = nil
 	}
-	if h.from == h.to {
-		return nil
-	}
-	return h.check(context.WithoutCancel(ctx), op)
+	return h.check(ctx, op)
 }
 
-// release closes a file of which everything is synced. It keeps its time, which may have been set meanwhile. If that fails, the
-// NameNode closes it in a minute.
+// release closes a file of which everything is synced. The file keeps its time, which somebody may have set since the Sync. If the
+// close fails, the NameNode closes the file after a minute.
 func (h *handle) release(ctx context.Context) {
 	a := h.now
 	h.now = nil
@@ -311,8 +309,8 @@ func (h *handle) release(ctx context.Context) {
 	}
 }
 
-// check asks the NameNode whether the file has the appended bytes. If it cannot be asked, the next Sync does. DataNodes have
-// acknowledged only bytes that match their checksums.
+// check asks the NameNode whether the file has the appended bytes. If the NameNode does not answer, the next Sync asks again.
+// DataNodes acknowledge only bytes that match their checksums.
 func (h *handle) check(ctx context.Context, op string) error {
 	if err := h.refresh(ctx); err != nil {
 		return fail(op, h.Name, err)

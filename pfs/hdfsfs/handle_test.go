@@ -217,7 +217,7 @@ func TestSyncRepaired(t *testing.T) {
 	}
 }
 
-// TestSyncedSurvives kills a process that appends and syncs. What it had synced is there, and readers had it before.
+// TestSyncedSurvives kills a process that appends and syncs. Others read the synced bytes while it runs, and after its death.
 func TestSyncedSurvives(t *testing.T) {
 	c := testbed.HDFS(t)
 	o := options(c, c.Scratch(t))

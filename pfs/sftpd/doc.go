@@ -33,8 +33,8 @@
 // Requests of a session are served one after the other, each in the user's share of slots and turns, so a session needs a
 // buffer for one packet and one answer. The connections of a user take turns to decrypt what they receive. A listing holds
 // one page. Sessions in a connection, open files of a session and of a user, and the time for logging in are limited. A
-// connection ends within 10 seconds after its user's credentials were revoked, and when its client does not answer that it is
-// still there.
+// connection ends within 10 seconds after its user's credentials were revoked, and 2 minutes after its client has
+// sent the last byte, although the service asks it every 30 seconds whether it is there.
 //
 // # Files
 //

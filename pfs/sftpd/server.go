@@ -24,8 +24,8 @@ const (
 	checkEvery = 5 * time.Second
 	// stall is how long a client may accept no bytes.
 	stall = 2 * time.Minute
-	// askEvery is how often a client is asked whether it is still there, and silence how long it may then send nothing: the
-	// time of the question that it answered last, and of three more.
+	// askEvery is how often the service asks a client whether it is there. silence is how long a client may send nothing: it
+	// then has left three questions without an answer.
 	askEvery = 30 * time.Second
 	silence  = 4 * askEvery
 	// maxChannels bounds the sessions in one connection, as OpenSSH's server does.
@@ -284,8 +284,8 @@ func (s *Server) serve(ctx context.Context, nc net.Conn) error {
 	return nil
 }
 
-// keepAlive asks the client again and again whether it is there, as OpenSSH's server does, so that one that has nothing to
-// say says something. It waits for each answer: the connection ends when nothing comes.
+// keepAlive asks the client every askEvery whether it is there, as OpenSSH's server does, so that an idle client sends something, too.
+// It waits for each answer. pacedConn ends the connection of a client that sends nothing.
 func keepAlive(ctx context.Context, conn ssh.Conn) {
 	for {
 		select {

@@ -232,7 +232,7 @@ func (f *FS) adopt() {
 			continue
 		}
 		age := time.Since(used.ModTime())
-		if age < 0 { // the clock was set back
+		if age < 0 { // the clock was set back: the age counts from now on
 			_ = os.Chtimes(lock, time.Time{}, time.Now())
 		}
 		if age < abandoned {

@@ -35,7 +35,7 @@ func (c *call) usage(ctx context.Context) (pfs.Usage, error) {
 	u, err := pfs.UsageOf(ctx, c.fs(), c.path)
 	u.Dirs++
 	u.Stored, u.MaxStored = max(u.Bytes, u.Stored), max(u.MaxBytes, u.MaxStored)
-	if u.MaxFiles > 0 { // that of Hadoop counts the directory, too
+	if u.MaxFiles > 0 { // Hadoop counts the directory itself, too
 		u.MaxFiles++
 	}
 	return u, err

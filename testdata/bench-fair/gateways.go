@@ -35,7 +35,7 @@ func newGateway(endpoint, webhdfs, ssh string, workers int) (*gateway, error) {
 	}}, secure{addr: ssh}}, err
 }
 
-// send sends a request. The caller closes the body of the answer, which is no error.
+// send sends a request and returns the answer, whose body the caller closes. A status from 400 on is an error.
 func (g *gateway) send(ctx context.Context, method, path string, body io.Reader, header ...string) (*http.Response, error) {
 	endpoint := g.endpoint
 	if strings.HasPrefix(path, "/webhdfs/") {

@@ -194,7 +194,7 @@ func (o options) end(m *fuse.Mounted, fsys tree) error {
 	case err := <-ended:
 		return err
 	case <-time.After(grace):
-		return pfs.Errorf("mounting.Mount", "", pfs.Unavailable, "the cache or the store is not closed after --grace (%v); the process of the mount ends without that", grace)
+		return pfs.Errorf("mounting.Mount", "", pfs.Unavailable, "the cache or the store did not close within --grace (%v)", grace)
 	}
 }
 
