@@ -23,12 +23,14 @@ const maxFew = 6
 
 // nextBlock begins the next block of the file. For minutes after a DataNode died, the NameNode still chooses it. So it is told
 // which DataNodes failed here in the last minute, unless it then names fewer than two: they may be back. A block group cannot leave out
-// one that is not back as a pipeline can, so it first waits for DataNodes that are too busy.
+// one that is not back as a pipeline can, so it first waits for DataNodes that are too busy. DataNodes that are silent, and not dead, take
+// a timeout each time.
 func (a *attempt) nextBlock() error {
 	ctx := context.Background()
 	var failed []*hdfsproto.DatanodeInfo // for this block
 	var node *datanode.PipelineError     // the last failure
 	dead := a.fs.nodes.Dead()
+	end := time.Now().Add(a.limit())
 	for i := 0; ; {
 		located, err := a.addBlock(ctx, slices.Concat(failed, dead))
 		few := err == nil && len(located.GetLocations()) < min(2, a.replicas, a.fs.nodes.Alive(failed))
@@ -64,7 +66,7 @@ func (a *attempt) nextBlock() error {
 		if full := a.full(ctx, err); full != nil {
 			return full
 		}
-		if i == len(blockPauses) || !is(err, pfs.Unavailable) || nameNodeSilent(err) {
+		if i == len(blockPauses) || time.Now().After(end) || !is(err, pfs.Unavailable) || nameNodeSilent(err) {
 			if node != nil && is(err, pfs.Unavailable) {
 				return node // it says more
 			}

@@ -6,6 +6,7 @@ import (
 	"io"
 	"maps"
 	"net"
+	"os"
 	"slices"
 	"strconv"
 	"sync/atomic"
@@ -129,7 +130,7 @@ func (r *Reader) readAt(ctx context.Context, p []byte, off int64) (n int, err er
 			again, err := r.open(ctx, off+int64(n), int64(len(p)-n), follows, fresh, lost)
 			if again && !fresh {
 				fresh = true // the replicas may have moved, or the token has expired
-				clear(lost)
+				maps.DeleteFunc(lost, func(_ string, err error) bool { return !errors.Is(err, os.ErrDeadlineExceeded) })
 				continue
 			}
 			if err != nil {
