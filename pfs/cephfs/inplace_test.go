@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"math"
 	"slices"
 	"sync"
 	"testing"
@@ -100,6 +101,11 @@ func TestAttributes(t *testing.T) {
 	if info.Mode != fs.ModeSticky|0o600 || info.Size != 3 || !info.ModTime.Equal(at) || !info.AccessTime.Equal(at.Add(1)) ||
 		info.UID != 11 || info.GID != 12 || info.Links != 2 || info.ID != pfstest.MustStat(t, f, "/f").ID {
 		t.Errorf("the file is %+v", info)
+	}
+	first, last := time.Unix(0, 0), time.Unix(math.MaxUint32, 0) // as Linux does it, too
+	must(t, f.SetAttr(ctx, "/f", pfs.AttrModTime|pfs.AttrAccessTime, pfs.Attrs{ModTime: first.AddDate(-100, 0, 0), AccessTime: last.AddDate(100, 0, 0)}))
+	if info := pfstest.MustStat(t, f, "/f"); !info.ModTime.Equal(first) || !info.AccessTime.Equal(last) {
+		t.Errorf("the times are %v and %v", info.ModTime, info.AccessTime)
 	}
 	must(t, f.Mknod(ctx, "/fifo", fs.ModeNamedPipe|0o622, 0))
 	if info := pfstest.MustStat(t, f, "/fifo"); info.Mode != fs.ModeNamedPipe|0o622 {

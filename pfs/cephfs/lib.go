@@ -177,7 +177,14 @@ func setattr(m *cMount, in *cInode, c change, p *cPerms) error {
 	return failed(C.ceph_ll_setattr(m, in, &stx, mask, p))
 }
 
+// timespec returns t, or the nearest time that CephFS keeps: its seconds since 1970 are an unsigned number of 32 bits.
 func timespec(t time.Time) (ts C.struct_timespec) {
+	switch {
+	case t.Unix() < 0:
+		t = time.Unix(0, 0)
+	case t.Unix() > math.MaxUint32:
+		t = time.Unix(math.MaxUint32, 0)
+	}
 	ts.tv_sec, ts.tv_nsec = C.time_t(t.Unix()), C.long(t.Nanosecond())
 	return ts
 }

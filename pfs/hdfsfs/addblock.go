@@ -121,15 +121,19 @@ func (a *attempt) abandonBlock(ctx context.Context, b *hdfsproto.LocatedBlock) e
 		new(hdfsproto.AbandonBlockResponse), rpc.Idempotent)
 }
 
-// full makes the error of a cluster that found no place for a block because there is
-// none. Otherwise it returns nil: DataNodes may be gone or busy.
+// fewBlocks is the number of blocks for which a DataNode must have space. A NameNode counts blocks that others write as full, and those
+// that were abandoned for ten minutes.
+const fewBlocks = 8
+
+// full makes the error of a cluster that found no place for a block because there is hardly any. Otherwise it returns nil: DataNodes
+// may be gone or busy.
 func (a *attempt) full(ctx context.Context, err error) error {
 	var remote *rpc.RemoteError
 	if !errors.As(err, &remote) || remote.Method != "addBlock" {
 		return nil
 	}
 	all, failed := a.fs.clusterSpace(ctx)
-	if failed != nil || all.GetCapacity() == 0 || all.GetRemaining() >= uint64(a.block) {
+	if failed != nil || all.GetCapacity() == 0 || all.GetRemaining()/uint64(a.replicas) >= fewBlocks*uint64(a.block) {
 		return nil
 	}
 	return pfs.Errorf("hdfsfs.attempt", "", pfs.NoSpace, "the DataNodes have %d bytes left, and a block has %d", all.GetRemaining(), a.block)

@@ -629,6 +629,35 @@ func TestNoSpace(t *testing.T) {
 	pfstest.WantNames(t, f, pfs.Root)
 }
 
+// TestDisksFull writes until the disks of the DataNodes are full.
+func TestDisksFull(t *testing.T) {
+	testbed.Long(t)
+	c := testbed.HDFSAlone(t)
+	o := options(c, c.Scratch(t))
+	o.BlockSize = 8 << 20
+	f := open(t, o)
+	c.Capacity(t, 64<<20)
+	ctx := t.Context()
+	data := pfstest.Pattern(3, pfs.ChunkSize)
+	h, err := f.OpenHandle(ctx, "/appended", pfs.OpenWrite|pfs.OpenAppend|pfs.OpenCreate, 0o600)
+	must(t, err)
+	w, err := f.Create(ctx, "/uploaded", pfs.CreateOptions{})
+	must(t, err)
+	defer w.Close(ctx)
+	for off := int64(0); err == nil; off += pfs.ChunkSize {
+		if _, err = w.WriteAt(ctx, data, off); err == nil && off < 16<<20 {
+			_, err = h.WriteAt(ctx, data, off)
+		}
+	}
+	t.Log(err)
+	pfstest.WantKind(t, err, pfs.NoSpace)
+	for err = nil; err == nil; {
+		_, err = h.WriteAt(ctx, data, 0)
+	}
+	t.Log(err)
+	pfstest.WantKind(t, err, pfs.NoSpace)
+}
+
 // TestDeepPaths accepts paths up to the limit of HDFS.
 func TestDeepPaths(t *testing.T) {
 	c := testbed.HDFS(t)
