@@ -374,11 +374,15 @@ func (s *server) usage(ctx context.Context, dir pfs.Path) (pfs.Usage, error) {
 }
 
 // statusXattr is an extended attribute of the top directory of each mount. Its value is the mount's
-// Status in JSON.
-const statusXattr = "user.pfs.mount"
+// Status in JSON, for the user who mounted, and root. The kernel checks no permission to read an attribute whose name begins with
+// "system.". For that it would ask for the attributes of the directory, and wait for a silent store.
+const statusXattr = "system.pfs.mount"
 
 func (s *server) GetXAttr(cancel <-chan struct{}, h *raw.InHeader, attr string, dest []byte) (uint32, raw.Status) {
 	if h.NodeId == s.tree.root.num && attr == statusXattr {
+		if !s.ours(h) {
+			return 0, raw.EACCES
+		}
 		st := Status{Root: string(s.opts.Root), ReadOnly: s.opts.ReadOnly, OpenMode: s.openMode(), ServerPID: os.Getpid(), State: serving}
 		if s.opts.Broker != nil {
 			st.BrokerPID, st.Replacements = s.opts.Broker.PID(), s.opts.Broker.Replacements()
@@ -449,9 +453,12 @@ func (a answer) failure(op string) error {
 	return pfs.Errorf(op, a.Path, a.Kind, "%s", a.Cause)
 }
 
+// ours reports whether a request is of the user who mounted, or root.
+func (s *server) ours(h *raw.InHeader) bool { return h.Uid == 0 || h.Uid == s.self.Uid }
+
 // control sends what is written behind, and carries out a command, for the user who mounted, or root.
 func (s *server) control(ctx context.Context, h *raw.InHeader, command string, dest []byte) (uint32, raw.Status) {
-	if h.Uid != 0 && h.Uid != s.self.Uid {
+	if !s.ours(h) {
 		return 0, raw.ENODATA
 	}
 	err := s.drainAll(ctx)

@@ -648,6 +648,31 @@ func TestInterrupt(t *testing.T) {
 	}
 }
 
+// TestUnmountSilentStore: a mount whose store has become silent tells its status, and ends.
+func TestUnmountSilentStore(t *testing.T) {
+	var isSilent atomic.Bool
+	below := memfs.New(memfs.Options{})
+	fsys := pfs.NewLayer(func(ctx context.Context, _ pfs.Access, name pfs.Path, call func(pfs.FileSystem, pfs.Path) error) error {
+		if isSilent.Load() {
+			<-ctx.Done()
+			return pfs.CheckContext(ctx, "fuse.silent", name)
+		}
+		return call(below, name)
+	})
+	dir := mount(t, fsys, Options{Timeout: time.Millisecond})
+	_, err := os.Stat(dir)
+	must(t, err)
+	time.Sleep(100 * time.Millisecond) // the kernel's attributes are too old
+	isSilent.Store(true)
+	if st, err := MountAt(dir); err != nil || st.State != serving {
+		t.Errorf("status %+v, %v", st, err)
+	}
+	must(t, Unmount(dir))
+	isSilent.Store(false)
+	_, err = Mount(t.Context(), below, dir, Options{}) // for the end of the test
+	must(t, err)
+}
+
 // TestMountPoint checks the errors about unusable mount points.
 func TestMountPoint(t *testing.T) {
 	store := memfs.New(memfs.Options{})

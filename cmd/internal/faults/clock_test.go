@@ -19,12 +19,8 @@ import (
 func TestClock(t *testing.T) {
 	testbed.Long(t)
 	c := testbed.HDFSSecure(t)
-	conf, err := os.ReadFile(c.KRB5Config)
-	must(t, err)
-	krb5 := filepath.Join(t.TempDir(), "krb5.conf")
-	must(t, os.WriteFile(krb5, bytes.Replace(conf, []byte("[libdefaults]\n"), []byte("[libdefaults]\n ticket_lifetime = 2s\n"), 1), 0o600))
 	p := newPlace(t, "hdfs", backends.Spec{URL: "hdfs://" + c.Scratch(t), Options: map[string]string{"conf-dir": c.ConfDir,
-		"principal": "nn/localhost", "keytab": c.Keytabs + "/nn.keytab", "krb5-conf": krb5}}, nil)
+		"principal": "nn/localhost", "keytab": c.Keytabs + "/nn.keytab", "krb5-conf": shortTickets(t, c)}}, nil)
 	data := p.put("f", 3<<20)
 	for _, offset := range []string{"+2h", "-2h"} {
 		c.Clock(t, offset)
@@ -47,4 +43,13 @@ func TestClock(t *testing.T) {
 		p.want(0, "f\n", ls...)
 		pfstest.WantFile(t, p.direct, p.stored("f"), data)
 	}
+}
+
+// shortTickets returns a Kerberos configuration with tickets that end after two seconds.
+func shortTickets(t *testing.T, c *testbed.HDFSCluster) (file string) {
+	conf, err := os.ReadFile(c.KRB5Config)
+	must(t, err)
+	file = filepath.Join(t.TempDir(), "krb5.conf")
+	must(t, os.WriteFile(file, bytes.Replace(conf, []byte("[libdefaults]\n"), []byte("[libdefaults]\n ticket_lifetime = 2s\n"), 1), 0o600))
+	return file
 }
