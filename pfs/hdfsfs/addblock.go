@@ -23,8 +23,8 @@ const maxFew = 6
 
 // nextBlock begins the next block of the file. For minutes after a DataNode died, the NameNode still chooses it. So it is told
 // which DataNodes failed here in the last minute, unless it then names fewer than two: they may be back. A block group cannot leave out
-// one that is not back as a pipeline can, so it first waits for DataNodes that are too busy. DataNodes that are silent, and not dead, take
-// a timeout each time.
+// one that is not back as a pipeline can, so it first waits for DataNodes that are too busy. Each try with silent DataNodes takes a
+// timeout, so nextBlock gives up after two.
 func (a *attempt) nextBlock() error {
 	ctx := context.Background()
 	var failed []*hdfsproto.DatanodeInfo // for this block
