@@ -38,7 +38,8 @@ var _ pfs.Handle = (*handle)(nil)
 // checks at the first write.
 //
 // With pfs.HandleID.Continue, the file may be open for appending by a process that has died. HDFS then
-// closes it first. It has all bytes that were synced, and the first of those that were not.
+// closes it first. It has all bytes that were synced, and the first of those that were not. Those may be damaged: a DataNode that
+// passed them on did not compare them with their checksums.
 func (f *FS) OpenHandle(ctx context.Context, name pfs.Path, flags pfs.OpenFlags, perm fs.FileMode) (pfs.Handle, error) {
 	const op = "hdfsfs.OpenHandle"
 	if err := flags.Check(op, name); err != nil {

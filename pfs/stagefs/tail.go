@@ -155,11 +155,16 @@ func (fl *file) revive(ctx context.Context) error {
 	var store pfs.Handle
 	for pause := firstPause; ; pause *= 2 {
 		ctx := pfs.WithHandleID(ctx, pfs.HandleID{ID: id, File: t.Base.ID, Continue: true})
+		rights := t.Rights | pfs.OpenRead
 		var err error
-		if store, err = pfs.OpenHandle(ctx, fl.fs.below, name, t.Rights, 0); err != nil {
+		if store, err = pfs.OpenHandle(ctx, fl.fs.below, name, rights, 0); pfs.KindOf(err) == pfs.Permission {
+			rights = t.Rights
+			store, err = pfs.OpenHandle(ctx, fl.fs.below, name, rights, 0)
+		}
+		if err != nil {
 			return err
 		}
-		if err = t.complete(ctx, op, name, store); err == nil {
+		if err = t.complete(ctx, op, name, store, rights); err == nil {
 			break
 		}
 		_ = store.Close(ctx)
@@ -193,8 +198,9 @@ func (fl *file) giveUp(ctx context.Context, err error) {
 	}
 }
 
-// complete writes the bytes of the tail s that the store lacks. The bytes that it has must be equal.
-func (s *stage) complete(ctx context.Context, op string, name pfs.Path, store pfs.Handle) error {
+// complete writes the bytes of the tail s that the store lacks. The bytes that it has must be equal. They were not synced, so they may
+// be damaged there: from the first one on that cannot be read, the store gets all again.
+func (s *stage) complete(ctx context.Context, op string, name pfs.Path, store pfs.Handle, rights pfs.OpenFlags) error {
 	info, err := store.Stat(ctx)
 	if err != nil {
 		return err
@@ -212,12 +218,21 @@ func (s *stage) complete(ctx context.Context, op string, name pfs.Path, store pf
 			return err
 		}
 		there := max(0, min(info.Size-s.From-at, int64(len(ours))))
-		if there > 0 && s.Rights&pfs.OpenRead != 0 {
+		if there > 0 {
 			theirs = append(theirs[:0], ours[:there]...)
-			if _, err := store.ReadAt(ctx, theirs, s.From+at); err != nil {
-				return err
+			err := error(pfs.Permission)
+			if rights&pfs.OpenRead != 0 {
+				_, err = store.ReadAt(ctx, theirs, s.From+at)
 			}
-			if !bytes.Equal(theirs, ours[:there]) {
+			switch {
+			case ctx.Err() != nil:
+				return err
+			case err != nil:
+				if err := store.Truncate(ctx, s.From+at); err != nil {
+					return err
+				}
+				info.Size, there = s.From+at, 0
+			case !bytes.Equal(theirs, ours[:there]):
 				return pfs.Errorf(op, name, pfs.Stale, "%d bytes that were not synced are lost: %w", s.length(), errTaken)
 			}
 		}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/paddlecloud/pfs/pfs"
 	"github.com/paddlecloud/pfs/pfs/internal/rules"
+	"github.com/paddlecloud/pfs/pfs/memfs"
 	"github.com/paddlecloud/pfs/pfs/pfstest"
 )
 
@@ -18,6 +19,7 @@ type lossy struct {
 	*pfs.Layer
 	mu      sync.Mutex
 	handles []*lossyHandle
+	damaged int64 // of new handles
 }
 
 func newLossy(store pfs.FileSystem) *lossy {
@@ -33,7 +35,7 @@ func (l *lossy) OpenHandle(ctx context.Context, name pfs.Path, flags pfs.OpenFla
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.handles = append(l.handles, &lossyHandle{Handle: h})
+	l.handles = append(l.handles, &lossyHandle{Handle: h, damaged: l.damaged})
 	return l.handles[len(l.handles)-1], nil
 }
 
@@ -57,6 +59,23 @@ type lossyHandle struct {
 	kept []byte
 	at   int64
 	lost bool
+
+	damaged int64 // the first byte that cannot be read, if not 0
+}
+
+func (h *lossyHandle) ReadAt(ctx context.Context, p []byte, off int64) (int, error) {
+	if h.damaged > 0 && off+int64(len(p)) > h.damaged {
+		return 0, pfs.Integrity
+	}
+	return h.Handle.ReadAt(ctx, p, off)
+}
+
+// Truncate also removes the damage.
+func (h *lossyHandle) Truncate(ctx context.Context, size int64) error {
+	if size <= h.damaged {
+		h.damaged = 0
+	}
+	return h.Handle.Truncate(ctx, size)
 }
 
 func (h *lossyHandle) WriteAt(ctx context.Context, p []byte, off int64) (int, error) {
@@ -163,6 +182,34 @@ func TestLostBytesAreSentAgain(t *testing.T) {
 	writeAt(t, h, "three", 8)
 	must(t, h.Close(t.Context()))
 	pfstest.WantFile(t, mem, "/f", []byte("one,two,three"))
+}
+
+// shortening is a lossy store that cannot write at random, but shortens files, as HDFS does.
+type shortening struct{ *lossy }
+
+func (s shortening) Capabilities(ctx context.Context, name pfs.Path) (pfs.Capabilities, error) {
+	c, err := s.lossy.Capabilities(ctx, name)
+	return c &^ pfs.CanWriteRandom, err
+}
+
+// TestDamagedTail: the store has bytes that were not synced, and cannot read them. They are removed and sent again.
+func TestDamagedTail(t *testing.T) {
+	mem := memfs.New(memfs.Options{})
+	store := newLossy(mem)
+	f := newFS(t, shortening{store}, Options{})
+	h, err := f.OpenHandle(t.Context(), "/f", pfs.OpenWrite|pfs.OpenCreate, 0o600)
+	must(t, err)
+	writeAt(t, h, "synced,", 0)
+	must(t, h.Sync(t.Context()))
+	writeAt(t, h, "written,", 7)
+	store.lose(t, 4)
+	store.damaged = 9
+	writeAt(t, h, "more", 15)
+	if last := store.handles[len(store.handles)-1]; last.damaged != 0 {
+		t.Error("the damage is left")
+	}
+	must(t, h.Close(t.Context()))
+	pfstest.WantFile(t, mem, "/f", []byte("synced,written,more"))
 }
 
 // TestOthersTakeTheFile: what is not synced is lost if others have replaced the file meanwhile.
