@@ -26,7 +26,7 @@
 //	incomplete  it was open when the process ended
 //
 // A streamed file has a tail: a local file with the bytes, at most 256 MiB, that the store has received and
-// not synced. If the store loses them, they are sent again.
+// not synced. If the store loses or damages them, they are sent again.
 //
 // A pending file is uploaded again from time to time, and after a restart, unless others have changed
 // the file on the store in the meantime. An incomplete file is kept until Publish or Discard.
