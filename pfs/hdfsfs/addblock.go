@@ -133,7 +133,7 @@ func (a *attempt) full(ctx context.Context, err error) error {
 		return nil
 	}
 	all, failed := a.fs.clusterSpace(ctx)
-	if failed != nil || all.GetCapacity() == 0 || all.GetRemaining()/uint64(a.replicas) >= fewBlocks*uint64(a.block) {
+	if failed != nil || all.GetCapacity() == 0 || all.GetRemaining()/uint64(max(1, a.replicas)) >= fewBlocks*uint64(a.block) {
 		return nil
 	}
 	return pfs.Errorf("hdfsfs.attempt", "", pfs.NoSpace, "the DataNodes have %d bytes left, and a block has %d", all.GetRemaining(), a.block)
