@@ -282,7 +282,7 @@ func (k *campaign) add(ctx context.Context, worker int) {
 			if h != nil {
 				_ = h.Close(context.WithoutCancel(ctx))
 			}
-			if h, err = k.f.OpenHandle(as, name, appending|pfs.OpenRead|pfs.OpenCreate, 0o600); err != nil {
+			if h, err = k.f.OpenHandle(as, name, appending|pfs.OpenCreate, 0o600); err != nil {
 				return err
 			}
 			info, err := h.Stat(ctx)
@@ -293,8 +293,8 @@ func (k *campaign) add(ctx context.Context, worker int) {
 				k.t.Errorf("%s has %d bytes; %d were synced and %d written", name, info.Size, synced, at)
 			}
 			at = int(info.Size)
-			// What was not synced may be damaged: a flipped bit is noticed by the last DataNode, and then too few may be left. Nobody may
-			// append to such bytes.
+			// Bytes that were not synced may be damaged. Only the last DataNode compares them with their checksums, and HDFS may keep
+			// the replica of another one. They are removed and written again.
 			if got := make([]byte, at-synced); len(got) > 0 {
 				if _, err := h.ReadAt(ctx, got, int64(synced)); err != nil {
 					if err := h.Truncate(ctx, int64(synced)); err != nil {

@@ -198,8 +198,8 @@ func (fl *file) giveUp(ctx context.Context, err error) {
 	}
 }
 
-// complete writes the bytes of the tail s that the store lacks. The bytes that it has must be equal. They were not synced, so they may
-// be damaged there: from the first one on that cannot be read, the store gets all again.
+// complete writes the bytes of the tail s that the store lacks. Those that the store has must be equal. They were not synced, so some may
+// be damaged. If a piece of them cannot be read, complete removes it with all that follows, and writes it again.
 func (s *stage) complete(ctx context.Context, op string, name pfs.Path, store pfs.Handle, rights pfs.OpenFlags) error {
 	info, err := store.Stat(ctx)
 	if err != nil {
@@ -225,9 +225,10 @@ func (s *stage) complete(ctx context.Context, op string, name pfs.Path, store pf
 				_, err = store.ReadAt(ctx, theirs, s.From+at)
 			}
 			switch {
-			case ctx.Err() != nil:
-				return err
 			case err != nil:
+				if err := pfs.CheckContext(ctx, op, name); err != nil {
+					return err
+				}
 				if err := store.Truncate(ctx, s.From+at); err != nil {
 					return err
 				}

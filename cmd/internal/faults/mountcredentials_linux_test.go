@@ -55,7 +55,8 @@ func TestMountCredentialsEnd(t *testing.T) {
 	})
 }
 
-// credentialsEnd mounts the store, whose new credentials are refused from end to renew. What it has may last for some pauses.
+// credentialsEnd mounts the store at url. From end to renew, the store accepts no new credentials. Those that the mount has already may
+// be valid for some time: credentialsEnd uses the mount after each pause until it fails.
 func credentialsEnd(t *testing.T, url string, pause time.Duration, end, renew func()) {
 	const most = 4
 	maker := newMount(t, nil, "--store", url, "--cache-size", "0")
