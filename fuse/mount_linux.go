@@ -138,9 +138,11 @@ func serve(ctx context.Context, fsys pfs.FileSystem, c *Connection, opts Options
 		}
 	}()
 	if opts.Broker != nil {
-		if err := opts.Broker.Serving(s.healthy, s.device.drain); err != nil {
-			opts.Logger.Warn("the broker does not answer", "error", err)
-		}
+		go func() { // the broker may not answer
+			if err := opts.Broker.Serving(s.healthy, s.device.drain); err != nil {
+				opts.Logger.Warn("the broker does not answer", "error", err)
+			}
+		}()
 	}
 	return m, nil
 }

@@ -50,6 +50,7 @@ type settings struct {
 	Hang       string        // a file with the time that new servers take to start
 	Stuck      string        // a file; while it exists, new servers do not answer the broker
 	Trap       bool          // the server waits for itself, in the kernel
+	Stopped    bool          // the broker stops when it is ready, and does not answer the server
 	Program    string        // a file; once it exists, it is the program of new servers, whose record has another format
 	Seed       uint64
 }
@@ -113,7 +114,14 @@ func beBroker(s settings) error {
 			return cmd
 		},
 		Unprivileged: s.Nobody, Patience: s.Patience, Start: s.Start, Upgrade: upgrade,
-		Ready: func() { fmt.Println("ready") }, Logger: slog.New(slog.NewTextHandler(os.Stderr, nil)),
+		Ready: func() {
+			fmt.Println("ready")
+			if s.Stopped {
+				_ = syscall.Kill(os.Getpid(), syscall.SIGSTOP)
+				time.Sleep(100 * time.Millisecond) // this thread may be the last to stop
+			}
+		},
+		Logger: slog.New(slog.NewTextHandler(os.Stderr, nil)),
 	})
 }
 
@@ -918,9 +926,8 @@ func TestEnd(t *testing.T) {
 // TestEndWithoutAnswer checks that a server ends in time if the broker does not answer it.
 func TestEndWithoutAnswer(t *testing.T) {
 	t.Parallel()
-	m := mount(t, settings{Store: seed(t)})
+	m := mount(t, settings{Store: seed(t), Stopped: true})
 	server := m.status(t).ServerPID
-	must(t, m.broker.Process.Signal(syscall.SIGSTOP))
 	must(t, syscall.Kill(server, syscall.SIGTERM))
 	serves := func() bool { // it is a zombie of the broker afterwards
 		text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", server))
