@@ -22,7 +22,7 @@ const blockSize = 128 << 10
 
 // fill describes the file info of node n to the kernel.
 func (s *server) fill(out *raw.Attr, n *node, info pfs.Info) {
-	size := n.written(info.Size)
+	size := n.currentSize(info.Size)
 	*out = raw.Attr{
 		Ino:     n.ino,
 		Size:    uint64(size),
@@ -346,7 +346,7 @@ func (s *server) statfs(ctx context.Context, name pfs.Path, out *raw.StatfsOut) 
 	defer stop()
 	for dir := name; within.Err() == nil; dir = dir.Parent() {
 		if u, err := s.usage(within, dir); err == nil {
-			if u.MaxBytes > 0 && (err != nil || total == 0 || u.MaxBytes-u.Bytes < free) {
+			if u.MaxBytes > 0 && (total == 0 || u.MaxBytes-u.Bytes < free) {
 				total, free = u.MaxBytes, max(0, u.MaxBytes-u.Bytes)
 			}
 			if left := uint64(max(0, u.MaxFiles-u.Files-u.Dirs)); u.MaxFiles > 0 && (out.Files == 0 || left < out.Ffree) {

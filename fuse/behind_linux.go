@@ -12,7 +12,7 @@ import (
 	"github.com/paddlecloud/pfs/pfs"
 )
 
-// behind sends what a program writes to a file from start to end to the store, in large parts and while the
+// behind sends to the store what a program writes to a file from start to end, in large parts and while the
 // program goes on. What the store does not have yet is in a local file, the tail, which the broker keeps. So it survives
 // this process: the next server sends it again.
 //
@@ -174,7 +174,7 @@ func (b *behind) append(ctx context.Context, p []byte, off int64) (taken bool, e
 		return false, err
 	}
 	if err := b.put(p, off); err != nil {
-		b.s.opts.Logger.Warn("what is not on the store yet cannot be kept on the local disk", "error", err)
+		b.s.opts.Logger.Warn("a write waits for the store, because the local disk cannot keep its bytes", "path", b.o.handle.(*namedHandle).name, "error", err)
 		return false, nil
 	}
 	b.end = off + int64(len(p))
@@ -375,9 +375,9 @@ func (s *server) eachBehind(do func(o *openFile, bytes int64)) {
 	}
 }
 
-// written corrects the size of n in a listing that may have been made before the last writes. The lock of the tree is
-// held.
-func (n *node) written(size int64) int64 {
+// currentSize returns the size of n, which the store has reported as size, perhaps before the last writes. The caller holds
+// the lock of the tree.
+func (n *node) currentSize(size int64) int64 {
 	if n.extra == nil || n.extra.behind == nil {
 		return size
 	}
@@ -400,7 +400,7 @@ func (s *server) resumeBehind(o *openFile) {
 		_, err = f.ReadAt(head[:], 0)
 	}
 	if err != nil {
-		err = pfs.Errorf("fuse.resume", h.name, pfs.Other, "what was written and not on the store yet is lost: %w", err)
+		err = pfs.Errorf("fuse.resume", h.name, pfs.Other, "what programs have written and the store did not have yet is lost: %w", err)
 		s.opts.Logger.Error(err.Error())
 		o.lost.Store(&err)
 		return

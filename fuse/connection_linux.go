@@ -63,7 +63,7 @@ func Connect(dir string, opts Options) (*Connection, error) {
 		fd, err = mountByHelper(dir, opts)
 	}
 	if err != nil {
-		return nil, pfs.Errorf("fuse.Connect", "", kindOf(err), "mount %s: %s", dir, strings.TrimSpace(err.Error()))
+		return nil, pfs.Errorf("fuse.Connect", "", pfs.KindOf(err), "mount %s: %s", dir, strings.TrimSpace(err.Error()))
 	}
 	c := &Connection{Dir: dir, Device: os.NewFile(uintptr(fd), "/dev/fuse"), UID: uint32(os.Geteuid()), GID: uint32(os.Getegid())}
 	if err := c.greet(opts); err != nil {

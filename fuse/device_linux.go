@@ -52,9 +52,8 @@ type device struct {
 	settings raw.InitIn // of the kernel
 	server   *server
 
-	waiting  atomic.Int32  // goroutines that wait for a request
-	requests atomic.Uint64 // that were read
-	busy     atomic.Int32  // requests that are not answered
+	waiting  atomic.Int32 // goroutines that wait for a request
+	busy     atomic.Int32 // requests that are not answered
 	draining atomic.Bool
 	readers  sync.WaitGroup
 	ended    chan struct{} // closed when the mount has ended
@@ -78,7 +77,8 @@ func newDevice(c *Connection, s *server) (*device, error) {
 // resend asks the kernel for the requests that another server has taken and not answered.
 func (d *device) resend() error { return d.notify(notifyResend, nil) }
 
-// inodeNotify tells the kernel to drop the attributes of a node, and its pages if length is not negative.
+// inodeNotify tells the kernel to drop the attributes of a node, and its pages from off on if off is not negative. A length of
+// 0 means to the end.
 func (d *device) inodeNotify(node uint64, off, length int64) {
 	body := binary.NativeEndian.AppendUint64(nil, node)
 	body = binary.NativeEndian.AppendUint64(body, uint64(off))
@@ -166,7 +166,6 @@ func (d *device) loop() {
 			d.waiting.Add(-1)
 			return
 		}
-		d.requests.Add(1)
 		op := opcode(request)
 		// Nobody waits for a forget, so there may be any number of them.
 		if left := d.waiting.Add(-1); left <= 0 && op != opForget && op != opBatchForget {

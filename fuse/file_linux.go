@@ -191,8 +191,8 @@ func (s *server) openHandleAs(ctx context.Context, id pfs.HandleID, name pfs.Pat
 func (s *server) writer(n *node, h *namedHandle, out *raw.OpenOut) (*openFile, error) {
 	o := &openFile{node: n, handle: h}
 	s.tree.mu.Lock()
-	// If the kernel reads another file, this account may change n since it was opened. If the store needs the calls by
-	// now, it has a quota since then. Either way, those who have n open keep what they have.
+	// The kernel uses a local file for n and may use none for o: since n was opened, this account has got the right to change
+	// it, or its directory a quota, so that the store needs the calls. Those who have n open keep what they have.
 	backed := n.extra != nil && n.extra.backing != nil && s.backingFile(o) == nil
 	if !backed {
 		s.back(o, out)
@@ -410,8 +410,8 @@ func (o *openFile) refresh(ctx context.Context, s *server, conflict bool) bool {
 	return true
 }
 
-// settle makes the readers of base in dir independent of its name, which is about to go. The caller
-// calls done when the name is gone.
+// settle makes those who have base in dir open independent of its name, which is about to go. The caller calls done after
+// the operation, even if that has failed.
 func (s *server) settle(ctx context.Context, dir *node, base string) (done func()) {
 	s.tree.mu.Lock()
 	s.awaitRetries(ctx)

@@ -127,7 +127,7 @@ type Options struct {
 	Cache func() any
 
 	// Warm, if not nil, fetches part of the file name, whose attributes are info, into a cache, and returns what
-	// the function Warm returns.
+	// the function Warm stores for its caller.
 	Warm func(ctx context.Context, name pfs.Path, info pfs.Info) (any, error)
 
 	// Pending, if not nil, returns the Pending of the mount's Status: what is not on the store yet.

@@ -18,8 +18,8 @@ import (
 // changes were carried out. It is written before the kernel gets the answer, so it covers all that the kernel
 // knows. It survives the process and not the machine. A nil journal records nothing.
 //
-// It is in one of two files: a head, and batches of records. When most of it is outdated, the server writes
-// what is current to the other file.
+// It is in one of two files: a head, and batches of records. When the file is twice as long as after the last rewrite, the
+// server writes what is current to the other file.
 type journal struct {
 	logger *slog.Logger
 	broken atomic.Bool // a write failed
@@ -175,7 +175,7 @@ func (j *journal) fail(err error) {
 	j.logger.Error("the state of the mount cannot be recorded: if its server dies, the mount ends", "error", err)
 }
 
-// full reports whether most of the file is outdated.
+// full reports whether the file has reached the size at which it is rewritten.
 func (j *journal) full() bool {
 	if j == nil || j.broken.Load() {
 		return false

@@ -20,12 +20,6 @@ type infoOpener interface {
 	OpenInfo(ctx context.Context, name pfs.Path, info pfs.Info) (pfs.File, error)
 }
 
-// infosOf returns fsys as an infoOpener.
-func infosOf(fsys pfs.FileSystem) (infoOpener, bool) {
-	o, ok := fsys.(infoOpener)
-	return o, ok
-}
-
 // known is what the tree keeps of the Info of a file for an infoOpener.
 type known struct {
 	version             string
@@ -105,8 +99,8 @@ func (s *server) timeout(p Protection) time.Duration {
 	return s.opts.Timeout
 }
 
-// current returns what the tree knows of the file n, if it is current: where this mount changes
-// nothing, what the kernel has been told within the timeout is.
+// current returns what the tree knows of the file n, if that is current. It is current where the mount cannot change
+// files, for as long as the kernel may keep it.
 func (s *server) current(n *node) (pfs.Info, bool) {
 	s.tree.mu.Lock()
 	defer s.tree.mu.Unlock()
@@ -152,14 +146,13 @@ type backing struct {
 // back lets the kernel read and write the file behind o, which is being opened, if it may. The caller holds the
 // lock of the tree.
 //
-// The kernel does not allow a node to be open through its page cache and with another file at once. A
-// mapping of that file outlives the open file, unseen by this process, so it would not show
-// changes through the mount: a file that the mount can change is given to the kernel only if that is the store's own one,
-// which is then used for every open of it.
+// The kernel does not allow a node to be open through its page cache and with another file at once. A mapping of that
+// file outlives the open file, unseen by this process, and would not show changes through the mount. So for a
+// file that the mount can change, the kernel gets another file only if that is the store's own. Every open then uses it.
 func (s *server) back(o *openFile, out *raw.OpenOut) {
 	n := o.node.rare()
 	if n.backing == nil {
-		// An open file that has been backed is being closed, which the kernel has done already.
+		// A backed file that is still in n.open is being closed here. The kernel has closed it already.
 		cached := slices.ContainsFunc(n.open, func(o *openFile) bool { return !o.backed })
 		if cached || s.openMode() != Passthrough {
 			return

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"io"
 	"io/fs"
 	"log/slog"
 	"os"
@@ -54,7 +55,7 @@ func Mount(ctx context.Context, fsys pfs.FileSystem, dir string, opts Options) (
 	root, err := fsys.Stat(ctx, opts.Root)
 	if opts.Broker != nil && opts.Broker.Replacements() > 0 {
 		switch pfs.KindOf(err) {
-		case pfs.Unavailable, pfs.Limit, pfs.Unauthenticated, pfs.Permission: // the mount goes on, and answers so as long as it lasts
+		case pfs.Unavailable, pfs.Limit, pfs.Unauthenticated, pfs.Permission: // the mount goes on, and requests get this error while it lasts
 			root, err = pfs.Info{Mode: fs.ModeDir}, nil
 		}
 	}
@@ -94,7 +95,7 @@ func serve(ctx context.Context, fsys pfs.FileSystem, c *Connection, opts Options
 		s.self = raw.Owner{Uid: o.UID, Gid: o.GID}
 	}
 	s.unopened.files, s.unopenedDirs = map[*node]*unopenedFile{}, map[*node]*openDir{}
-	s.infos, s.tree.learns = infosOf(fsys)
+	s.infos, s.tree.learns = fsys.(infoOpener)
 	s.ctx, s.stop = context.WithCancel(context.WithoutCancel(ctx))
 	if opts.WriteBehind != "" && !opts.ReadOnly {
 		s.parts = make(chan []byte, behindParts)
@@ -198,7 +199,7 @@ func (m *Mounted) Close(ctx context.Context) error {
 		}
 	}
 	if err := m.s.drainAll(ctx); err != nil {
-		m.s.opts.Logger.Error("what programs have written could not all be sent to the store", "error", err)
+		m.s.opts.Logger.Error("some of what programs have written could not be sent to the store", "error", err)
 	}
 	m.s.eachBehind(func(o *openFile, bytes int64) {
 		name, _ := m.s.path(o.node)
@@ -213,21 +214,12 @@ const patience = 5 * time.Second
 // endWait bounds the time for the processes of a mount to end. They upload staged files first.
 const endWait = 30 * time.Second
 
-// kindOf classifies an error of the system.
-func kindOf(err error) pfs.Kind {
-	switch {
-	case errors.Is(err, syscall.EPERM):
-		return pfs.Permission
-	}
-	return pfs.KindOf(err)
-}
-
 // free returns the real name of dir, at which something can be mounted.
 func free(dir string, opts Options) (string, error) {
 	const op = "fuse.Mount"
 	dir, err := real(dir)
 	if err != nil {
-		return "", pfs.Errorf(op, "", kindOf(err), "mount point: %w", err)
+		return "", pfs.Errorf(op, "", pfs.KindOf(err), "mount point: %w", err)
 	}
 	if e, ok := find(dir); ok && e.fsType == fsType {
 		switch st := e.status(); st.State {
@@ -237,7 +229,7 @@ func free(dir string, opts Options) (string, error) {
 			}
 			return free(dir, opts)
 		default:
-			return "", pfs.Errorf(op, "", pfs.Exist, "%s is mounted already (%s, from %s): paddlectl umount it first, or choose another directory", dir, st.State, st.Source)
+			return "", pfs.Errorf(op, "", pfs.Exist, "%s is mounted already (%s, from %s): end that mount first (paddlectl umount %s), or choose another directory", dir, st.State, st.Source, dir)
 		}
 	}
 	entries, err := os.Open(dir)
@@ -251,8 +243,8 @@ func free(dir string, opts Options) (string, error) {
 	switch {
 	case errors.Is(err, syscall.ENOTDIR):
 		return "", pfs.Errorf(op, "", pfs.NotDir, "mount point %s", dir)
-	case err != nil && err.Error() != "EOF":
-		return "", pfs.Errorf(op, "", kindOf(err), "mount point: %w", err)
+	case err != nil && !errors.Is(err, io.EOF):
+		return "", pfs.Errorf(op, "", pfs.KindOf(err), "mount point: %w", err)
 	}
 	return dir, nil
 }
@@ -301,7 +293,7 @@ func Unmount(dir string) error {
 	const op = "fuse.Unmount"
 	dir, err := real(dir)
 	if err != nil {
-		return pfs.Errorf(op, "", kindOf(err), "mount point: %w", err)
+		return pfs.Errorf(op, "", pfs.KindOf(err), "mount point: %w", err)
 	}
 	e, ok := find(dir)
 	switch {
@@ -361,16 +353,16 @@ func unmount(dir string, lazily bool) error {
 	case errors.Is(err, syscall.EBUSY):
 		return pfs.Errorf(op, "", pfs.Unavailable, "%s is in use: end the programs that have files open in it or work in it (fuser -vm %s)", dir, dir)
 	}
-	return pfs.Errorf(op, "", kindOf(err), "unmount %s: %w", dir, err)
+	return pfs.Errorf(op, "", pfs.KindOf(err), "unmount %s: %w", dir, err)
 }
 
-// Control has the mount at dir send what programs have written to the store, and then carry out a command of Options.Control. It
-// returns the error. A mount without Options.Control answers Unsupported when everything is sent.
+// Control makes the mount at dir send to the store what programs have written, and then carry out a command of
+// Options.Control. It returns the error of either. A mount without Options.Control answers Unsupported when everything is sent.
 func Control(dir, command string) error {
 	const op = "fuse.Control"
 	dir, err := real(dir)
 	if err != nil {
-		return pfs.Errorf(op, "", kindOf(err), "mount point: %w", err)
+		return pfs.Errorf(op, "", pfs.KindOf(err), "mount point: %w", err)
 	}
 	if e, ok := find(dir); !ok || e.fsType != fsType {
 		return pfs.Errorf(op, "", pfs.NotExist, "%s is not a mount of this program", dir)
@@ -378,10 +370,10 @@ func Control(dir, command string) error {
 	text := make([]byte, 64<<10)
 	n, err := syscall.Getxattr(dir, controlXattr+command, text)
 	if err == syscall.ENODATA {
-		return pfs.Errorf(op, "", pfs.Unsupported, "%s stages nothing, or is another user's", dir)
+		return pfs.Errorf(op, "", pfs.Unsupported, "the mount at %s stages no files, or belongs to another user", dir)
 	}
 	if err != nil {
-		return pfs.Errorf(op, "", kindOf(err), "%s: %w", dir, err)
+		return pfs.Errorf(op, "", pfs.KindOf(err), "%s: %w", dir, err)
 	}
 	var a answer
 	if err := json.Unmarshal(text[:n], &a); err != nil {
@@ -409,8 +401,8 @@ func Mounts() ([]Status, error) {
 func MountAt(dir string) (Status, error) {
 	const op = "fuse.MountAt"
 	name, err := real(dir)
-	if err != nil && kindOf(err) != pfs.NotExist {
-		return Status{}, pfs.Errorf(op, "", kindOf(err), "mount point: %w", err)
+	if err != nil && pfs.KindOf(err) != pfs.NotExist {
+		return Status{}, pfs.Errorf(op, "", pfs.KindOf(err), "mount point: %w", err)
 	}
 	e, ok := find(name)
 	if !ok || e.fsType != fsType {

@@ -347,7 +347,7 @@ type namedHandle struct {
 	flags pfs.OpenFlags
 	file  atomic.Uint64 // Info.ID, 0 if the store has none
 
-	opened pfs.Info // of the file when it was opened, if there is a name in it
+	opened pfs.Info // of the file when it was opened; not known if Name is empty
 
 	mu   sync.Mutex // guards the following
 	h    pfs.Handle
@@ -435,7 +435,7 @@ func (n *namedHandle) Stat(ctx context.Context) (info pfs.Info, err error) {
 	return info, err
 }
 
-// first is Stat before all other operations.
+// first is Stat of a handle that was just opened. It needs no request if the store has described the file with the open.
 func (n *namedHandle) first(ctx context.Context) (pfs.Info, error) {
 	if n.opened.Name == "" {
 		return n.Stat(ctx)

@@ -75,7 +75,7 @@ func (s *server) child(dir *node, base string) (pfs.Path, error) {
 		return "", pfs.NotExist // the directory was removed
 	case len(base) > pfs.MaxName || len(name)+1+len(base) > pfs.MaxPath:
 		return "", pfs.E("fuse.child", name, pfs.Invalid, syscall.ENAMETOOLONG)
-	case pfs.CheckName(base) != "" || pfs.ReservedName(base):
+	case pfs.CheckName(base) != "":
 		return "", pfs.Errorf("fuse.child", "", pfs.Invalid, "%q in %s: %s", base, name, pfs.CheckName(base))
 	}
 	return name.Join(base), nil

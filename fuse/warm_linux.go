@@ -43,7 +43,7 @@ func Warm(name string, to any) error {
 		return pfs.Errorf(op, pfs.Path(name), pfs.Unsupported, "it is not in a mount of this program")
 	}
 	if err != nil {
-		return pfs.E(op, pfs.Path(name), kindOf(err), err)
+		return pfs.E(op, pfs.Path(name), pfs.KindOf(err), err)
 	}
 	a := answer{Result: to}
 	if err := json.Unmarshal(buf[:n], &a); err != nil {

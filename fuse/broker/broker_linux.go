@@ -45,7 +45,7 @@ type Options struct {
 	Patience time.Duration
 
 	// Start is how long a replacement may take until it serves, for which it must reach its store and read its
-	// record. Then it is replaced, too, any number of times: the store may be down. 0 means 5 minutes.
+	// record. After that it is killed and replaced, any number of times: the store may be down. 0 means 5 minutes.
 	Start time.Duration
 
 	// Grace is how long a server may take to end. 0 means 30 seconds.
@@ -167,11 +167,10 @@ func (b *broker) run(ctx context.Context) error {
 		case sig := <-b.opts.Signals:
 			_ = s.cmd.Process.Signal(sig)
 		case reply := <-b.opts.Upgrade:
-			var next *server
-			if next, err = b.upgrade(ctx, s); err == nil {
+			next, err := b.upgrade(ctx, s)
+			if err == nil {
 				s, deaths, own = next, 0, false
-			}
-			if err != nil {
+			} else {
 				m := answerOf(err)
 				m.Do = doRefused
 				go s.socket.send(m)
@@ -305,7 +304,7 @@ func (b *broker) upgrade(ctx context.Context, old *server) (*server, error) {
 	select {
 	case <-old.ended:
 	case <-time.After(drainWait):
-		if !old.kill() { // the watchdog ends the mount
+		if !old.kill() { // run ends the mount when it finds the same
 			_ = s.cmd.Process.Kill()
 			return nil, pfs.Errorf(op, "", pfs.Unavailable, "process %d, the old server, does not end", old.cmd.Process.Pid)
 		}

@@ -17,8 +17,8 @@ type sessions struct {
 	list  [4]session
 }
 
-// touch notes that number i of end was read, and returns which ones to request now. The window doubles with each sequential read; it
-// is halved when a reader jumps and leaves something unread.
+// touch notes that item i of end was read, and returns the range of items to request now. The window doubles with each
+// sequential read. After a jump, the next one begins with half the window if something was left unread, else with p.first.
 func (s *sessions) touch(i int64, p pattern, end int64) (from, to int64) {
 	s.clock++
 	oldest := &s.list[0]

@@ -43,7 +43,7 @@ type entry struct {
 	digest  string           // as the store has it; may be empty
 	filled  bool             // blocks were read or written since the file was opened
 	early   int64            // running fetches whose blocks readers have already
-	damaged atomic.Int64     // how often all blocks together had not the digest of the file
+	damaged atomic.Int64     // how often readers may have got a wrong block: the digest or a checksum differed
 	fetches map[int64]*fetch
 	unkept  map[int64]pfs.LeafDigest // of blocks that readers have and the disk has not
 	proven  bool                     // the checksums of all blocks, with those of unkept and early ones, give the digest

@@ -420,8 +420,8 @@ func (e *entry) retain(f *fetch, b int64, t *ticket) bool {
 	return keep && f.keep(e.fs, t)
 }
 
-// isRight reports whether the file has its digest, with block b of this checksum, or without one if b is less than 0. It is
-// not if the checksum of another block is not known. The caller holds e.mu.
+// isRight reports whether the checksums of the blocks give the digest of the file. sum is the checksum of block b, unless b is
+// less than 0. Without the checksums of all other blocks, it returns false. The caller holds e.mu.
 func (e *entry) isRight(b int64, sum pfs.LeafDigest) bool {
 	sums := slices.Clone(e.sums)
 	for i := range sums {

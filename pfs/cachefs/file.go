@@ -115,7 +115,7 @@ func (f *File) ReadAt(ctx context.Context, p []byte, off int64) (n int, err erro
 		err := e.readBlock(ctx, part, at, b)
 		if found := e.damaged.Load(); f.seen.Swap(found) != found && err == nil {
 			// A block that was read before the last one came may be wrong.
-			err = pfs.Errorf(op, e.name, pfs.Integrity, "the blocks read so far have not the digest of the file: read it again")
+			err = pfs.Errorf(op, e.name, pfs.Integrity, "the blocks that were read do not match the digest of the file: read it again")
 		}
 		if err != nil {
 			return n, err

@@ -86,7 +86,7 @@ func openDisk(path string, size int64, boot bootID) (*disk, error) {
 			return nil, err
 		}
 	}
-	return nil, fmt.Errorf("%s: others change it all the time: %w", path, err)
+	return nil, errors.Join(fmt.Errorf("%s: other processes remove or change it all the time", path), err)
 }
 
 // tryOpenDisk returns nil and no error if it must be tried again.

@@ -14,7 +14,7 @@ type Warmed struct {
 	Cached int64 `json:"cached"`
 
 	// Unread are the bytes of all files that Warm has fetched and that no program has opened since. If they come
-	// near Limit, the size of the cache, the next calls evict what was fetched for nothing.
+	// near Limit, the size of the cache, the next calls evict files that no program has read yet.
 	Unread int64 `json:"unread"`
 	Limit  int64 `json:"limit"`
 }

@@ -21,10 +21,10 @@ var blockPauses = []time.Duration{0, 50 * time.Millisecond, 100 * time.Milliseco
 // take them for too busy.
 const maxFew = 6
 
-// nextBlock begins the next block of the file. For minutes after a DataNode died, the NameNode still chooses it. So it is told
-// which DataNodes failed here in the last minute, unless it then names fewer than two: they may be back. A block group cannot leave out
-// one that is not back as a pipeline can, so it first waits for DataNodes that are too busy. Each try with silent DataNodes takes a
-// timeout, so nextBlock gives up after two.
+// nextBlock begins the next block of the file. The NameNode still chooses a DataNode for minutes after it died. So nextBlock
+// excludes the DataNodes that failed here in the last minute, unless the NameNode then names fewer than two: they may be back. For
+// one that is not, a replicated file asks for another block, but a block group loses a unit. So an erasure-coded file first waits
+// for DataNodes that are too busy. Each try with silent DataNodes takes a timeout, so nextBlock gives up after two timeouts.
 func (a *attempt) nextBlock() error {
 	ctx := context.Background()
 	var failed []*hdfsproto.DatanodeInfo // for this block
@@ -121,8 +121,8 @@ func (a *attempt) abandonBlock(ctx context.Context, b *hdfsproto.LocatedBlock) e
 		new(hdfsproto.AbandonBlockResponse), rpc.Idempotent)
 }
 
-// fewBlocks is the number of blocks for which a DataNode must have space. A NameNode counts blocks that others write as full, and those
-// that were abandoned for ten minutes.
+// fewBlocks is the number of blocks, with their replicas, for which the cluster must have space: with less it counts as full. A
+// NameNode counts each block that others write with its whole length, and an abandoned one for ten minutes.
 const fewBlocks = 8
 
 // full makes the error of a cluster that found no place for a block because there is hardly any. Otherwise it returns nil: DataNodes

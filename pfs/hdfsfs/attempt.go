@@ -159,8 +159,8 @@ func (a *attempt) options() datanode.BlockOptions {
 	return datanode.BlockOptions{Size: a.block / a.coding.spread(), Replicas: a.replicas, Durable: a.durable}
 }
 
-// write appends p. It does not end in the middle because a caller gives up, since then all that was written before would be
-// lost: each of its steps has a time limit.
+// write appends p. It takes no context: if it ended in the middle when a caller gives up, all that was written before would be
+// lost. Each of its steps has a time limit.
 func (a *attempt) write(p []byte) error {
 	if a.key == nil {
 		return a.put(p)
@@ -286,8 +286,8 @@ func (a *attempt) close(ctx context.Context) error {
 	return err
 }
 
-// firstPause is the first of those before a NameNode is asked again that asked to come
-// again; each is twice as long as the one before.
+// firstPause is the pause before the first repetition of a call that the NameNode cannot carry out yet. Each further pause is twice
+// as long, up to a limit.
 const firstPause = 5 * time.Millisecond
 
 // closeFile closes the file. The NameNode refuses as long as no DataNode has told it about the last block, or about the

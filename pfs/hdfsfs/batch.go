@@ -72,8 +72,8 @@ type batch struct {
 	places map[string]*place // by path in HDFS
 }
 
-// batchFailures counts the failures of a WriteBatch. It gives up when the NameNode has not
-// answered once, or when batchWorkers files in a row could not be stored: each further file
+// batchFailures counts the failures of a WriteBatch. It gives up as soon as the NameNode does not
+// answer a call, or when batchWorkers files in a row could not be stored: each further file
 // would take as long again, and the sender can retry all of them later.
 type batchFailures struct {
 	mu   sync.Mutex
@@ -200,8 +200,8 @@ func (b *batch) storeOnce(ctx context.Context, at string, l layout, data []byte)
 		}
 		rest = rest[len(p):]
 	}
-	// Each DataNode has compared the bytes with their checksums, or the one behind it has. To ask for those that are
-	// stored would cost as much as to write the file.
+	// The last DataNode of the pipeline has compared the bytes with their checksums, and all DataNodes keep these. To ask for the
+	// stored checksums would cost as much as to write the file.
 	return a.path, a.close(ctx)
 }
 

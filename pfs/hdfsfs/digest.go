@@ -54,7 +54,8 @@ func (f *FS) storeChecksum(ctx context.Context, op string, name pfs.Path) (strin
 			first = sum
 		}
 		if sum.GetType() != hdfsproto.ChecksumType_CHECKSUM_CRC32C || sum.GetBytesPerChecksum() != first.GetBytesPerChecksum() {
-			return "", pfs.Errorf(op, name, pfs.Unsupported, "its checksum in HDFS is of another kind: %v of %d bytes", sum.GetType(), sum.GetBytesPerChecksum())
+			return "", pfs.Errorf(op, name, pfs.Unsupported, "a block has %v of chunks of %d bytes: all must have CRC-32C of chunks of one length",
+				sum.GetType(), sum.GetBytesPerChecksum())
 		}
 		sums = append(sums, sum.Sum...)
 		off = int64(block.GetOffset() + block.GetBlock().GetNumBytes())

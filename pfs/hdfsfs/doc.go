@@ -30,7 +30,7 @@
 //
 // A block goes to a pipeline of DataNodes. When one of them is lost, gives no answer, or answers wrongly, the pipeline goes on
 // without it, and gets another one if half of the replicas are lost. What was not acknowledged is kept and sent again, so the
-// caller notices nothing; see package datanode. Only if all DataNodes of a block are lost, the bytes of the part are, too, and
+// caller notices nothing; see package datanode. If all DataNodes of a block are lost, the bytes of the part are lost with them:
 // WriteAt returns Integrity until the part is written again from its start. A part that all DataNodes have acknowledged is
 // compared with the checksum that the cluster returns, and stored, while the next one is written; the next call on that part waits for it.
 //
@@ -44,14 +44,15 @@
 // files of WriteBatch would take more space, so they are replicated, and so are files that handles make. An
 // append to an erasure-coded file begins a block group, since HDFS does not open its last one again.
 //
-// In an encryption zone, each file has a key of its own, which the KMS that the NameNode names decrypts for the user. Decrypted keys
-// are kept for a minute, so a right that the KMS takes away ends within a minute for files that were open. With Kerberos the KMS must prove
-// who it is, but only HTTPS keeps others from reading the key on its way. What DataNodes get and compare is encrypted; digests are those of the clear bytes. HDFS moves no file into a zone, out of it, or
-// between zones, so a zone below the root has a ".pfs-stage" of its own, which listings hide. HDFS joins no files in a zone:
+// In an encryption zone, each file has a key of its own. The KMS that the NameNode names decrypts it for the user. Decrypted keys
+// are kept for a minute: after the KMS takes a right away, their files can be opened for up to a minute, and an open File is read
+// until it is closed. With Kerberos the KMS must prove who it is, but only HTTPS keeps others from reading the key on its way.
+// DataNodes get and compare only encrypted bytes; digests are those of the clear bytes. HDFS moves no file into a zone, out of it,
+// or between zones, so a zone below the root has a ".pfs-stage" of its own, which listings hide. HDFS joins no files in a zone:
 // Commit of a file of several parts copies them into one file.
 //
-// A file that is open for writing has a lease, which is renewed three times a minute for all files of a user together. After a process
-// dies, HDFS takes its leases away in a minute.
+// A file that is open for writing has a lease, which is renewed three times a minute. New files share one lease, and each append
+// has its own. When a process dies, other writers can take its files over after a minute.
 //
 // WriteBatch writes many small files at once, without a directory for each. To get the
 // checksum of a small file from the cluster would cost as much as to write it. It is not asked for: the
@@ -92,8 +93,8 @@
 //
 // Each user has one connection to each NameNode, which all calls share (internal/rpc). The NameNode that failed last is tried last.
 // A call whose response was lost is repeated with the same ID, on the next NameNode if there is one. Calls that must not
-// be carried out twice are in the NameNodes' retry cache, which returns the first result: rename, delete, concat, and changes of
-// extended attributes. All others have the same effect the second time.
+// be carried out twice are in the NameNodes' retry cache, which returns the first result: create, append, updatePipeline, rename,
+// delete, concat, and changes of extended attributes. All others have the same effect the second time.
 //
 // # What HDFS cannot do
 //

@@ -45,7 +45,7 @@ var exceptions = map[string]struct {
 	"org.apache.hadoop.hdfs.server.namenode.LeaseExpiredException":        {pfs.Conflict, "somebody else removed or took over what was being written"},
 	"org.apache.hadoop.hdfs.protocol.AlreadyBeingCreatedException":        {pfs.Conflict, "another writer holds the lease of the file"},
 	"org.apache.hadoop.hdfs.protocol.RecoveryInProgressException":         {pfs.Unavailable, "the file is being recovered from a writer that died"},
-	notReplicatedYet:                    {pfs.Unavailable, "the block before is not yet on enough DataNodes"},
+	notReplicatedYet:                    {pfs.Unavailable, "the NameNode knows no replica of an earlier block of the file yet"},
 	"javax.security.sasl.SaslException": {pfs.Unavailable, "the NameNode rejects the delegation token: replace its file"},
 	"org.apache.hadoop.security.token.SecretManager$InvalidToken": {pfs.Unavailable, "the delegation token has ended: replace its file"},
 }
@@ -159,7 +159,7 @@ func remoteText(err *rpc.RemoteError) string {
 			return "the NameNode knows no replica of the end of the file yet"
 		}
 	case mendPipeline:
-		return "what was being written is gone: somebody removed it where it is staged, or took it over"
+		return "the file that was being written is gone: somebody removed it, or another writer took it over"
 	}
 	text, _, _ := strings.Cut(err.Text, "\n")
 	return text

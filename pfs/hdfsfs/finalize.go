@@ -17,7 +17,7 @@ func (f *FS) finalize(ctx context.Context, at string, dir pfs.Path, id string, o
 		return err
 	}
 	if st.Size != opts.Size {
-		return pfs.Errorf("hdfsfs.Staged.Commit", "", pfs.Integrity, "%d bytes came together of %d", st.Size, opts.Size)
+		return pfs.Errorf("hdfsfs.Staged.Commit", "", pfs.Integrity, "the staged file has %d bytes instead of %d", st.Size, opts.Size)
 	}
 	if err := f.give(ctx, at, dir, st, opts.Perm()); err != nil {
 		return err

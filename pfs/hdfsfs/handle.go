@@ -38,8 +38,8 @@ var _ pfs.Handle = (*handle)(nil)
 // checks at the first write.
 //
 // With pfs.HandleID.Continue, the file may be open for appending by a process that has died. HDFS then
-// closes it first. It has all bytes that were synced, and the first of those that were not. Those may be damaged: a DataNode that
-// passed them on did not compare them with their checksums.
+// closes it first. The file then has all synced bytes, and perhaps the first of the bytes that were not synced. These may be
+// damaged: a DataNode that passed them on did not compare them with their checksums.
 func (f *FS) OpenHandle(ctx context.Context, name pfs.Path, flags pfs.OpenFlags, perm fs.FileMode) (pfs.Handle, error) {
 	const op = "hdfsfs.OpenHandle"
 	if err := flags.Check(op, name); err != nil {
@@ -177,8 +177,8 @@ func notAtEnd(op string, name pfs.Path, off, size int64) error {
 // replicasWait is how long an append waits for the replicas of the last block.
 const replicasWait = 10 * time.Second
 
-// awaitReplicas waits until the NameNode knows all replicas of the last block, if an append would write to it: the
-// others would have to be made again. Where it waits in vain, it does not for a minute.
+// awaitReplicas waits until the NameNode knows all replicas of the last block, if an append would write to it:
+// the replicas that it does not know would have to be made again. After a wait in vain, no append waits for a minute.
 func (h *handle) awaitReplicas(ctx context.Context) {
 	st, f := h.file.Load().st, h.fs
 	f.mu.Lock()
@@ -275,7 +275,7 @@ func (h *handle) idle() {
 	})
 }
 
-// flush closes the file in HDFS if it is open there. h.mu is held.
+// flush closes the file in HDFS if it is open there, and checks that bytes that were not synced are stored. h.mu is held.
 func (h *handle) flush(ctx context.Context, op string) error {
 	ctx = context.WithoutCancel(ctx)
 	switch {
@@ -296,7 +296,7 @@ func (h *handle) flush(ctx context.Context, op string) error {
 }
 
 // release closes a file of which everything is synced. The file keeps its time, which somebody may have set since the Sync. If the
-// close fails, the NameNode closes the file after a minute.
+// close fails, HDFS closes it for another writer once the lease was not renewed for a minute.
 func (h *handle) release(ctx context.Context) {
 	a := h.now
 	h.now = nil

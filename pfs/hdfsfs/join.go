@@ -10,9 +10,9 @@ import (
 	"github.com/paddlecloud/pfs/pfs/hdfsfs/internal/rpc"
 )
 
-// join makes one file of the first size bytes and returns its path in HDFS. A single part is
-// that file already; concat joins several. If more than size bytes are joined already, or in an encryption zone, where HDFS
-// joins no files, since each has a key of its own, join streams the parts into one file.
+// join makes one file of the first size bytes and returns its path in HDFS. A single part is that file already, and concat joins
+// several. If more than size bytes are joined already, join copies the parts into a new file. It does so in an encryption zone,
+// too: HDFS joins no files there, since each has a key of its own.
 func (w *staged) join(ctx context.Context, op string, c content, size int64) (string, error) {
 	if size == 0 {
 		return w.empty(ctx)

@@ -129,7 +129,7 @@ func (c *cluster) beginLogin() *krbLogin {
 		go func() {
 			fresh := client
 			err := pfs.Guard("hdfsfs.login", "", func() (err error) {
-				fresh, err = c.logIn(client)
+				fresh, err = c.ensureTicket(client)
 				return err
 			})
 			t.mu.Lock()
@@ -141,9 +141,9 @@ func (c *cluster) beginLogin() *krbLogin {
 	return t.login
 }
 
-// logIn makes sure that client has a valid ticket. If the KDC refuses its key, logIn reads the
+// ensureTicket makes sure that client has a valid ticket. If the KDC refuses its key, ensureTicket reads the
 // keytab again, which may have a new one, and returns a new client.
-func (c *cluster) logIn(client *krb.Client) (*krb.Client, error) {
+func (c *cluster) ensureTicket(client *krb.Client) (*krb.Client, error) {
 	if client.AffirmLogin() == nil {
 		return client, nil
 	}

@@ -26,7 +26,7 @@ type Options struct {
 
 	// BlockSize is the block size of new files in bytes, and Replication their number of block
 	// replicas; 0 means the cluster's default. PartSize is the length of a part, which is written,
-	// verified and made durable at a time. It is a multiple of BlockSize; 0 means one block.
+	// verified and stored as a whole. It is a multiple of BlockSize, which must then be set; 0 means one block.
 	BlockSize, PartSize int64
 	Replication         int
 
@@ -79,7 +79,7 @@ func (o Options) checked() (Options, error) {
 	case o.User == "" && o.Kerberos == nil:
 		return o, pfs.Errorf(op, "", pfs.Invalid, "no HDFS user is given")
 	case o.Kerberos == nil && !validUser(o.User):
-		return o, pfs.Errorf(op, "", pfs.Invalid, "%q cannot be the name of an HDFS user", o.User)
+		return o, wrongUser(op, o.User)
 	case !path.IsAbs(o.Root) || path.Clean(o.Root) != o.Root:
 		return o, pfs.Errorf(op, "", pfs.Invalid, "root %q: it must be an absolute path without \".\", \"..\" and a slash at the end", o.Root)
 	case o.BlockSize < 0 || o.BlockSize%checksumChunk != 0:
@@ -87,7 +87,7 @@ func (o Options) checked() (Options, error) {
 	case o.PartSize < 0 || o.PartSize > 0 && (o.BlockSize == 0 || o.PartSize%o.BlockSize != 0):
 		return o, pfs.Errorf(op, "", pfs.Invalid, "part size %d: it must be a multiple of the block size", o.PartSize)
 	case o.Replication < 0:
-		return o, pfs.Errorf(op, "", pfs.Invalid, "%d replicas", o.Replication)
+		return o, pfs.Errorf(op, "", pfs.Invalid, "replication %d: it must not be negative", o.Replication)
 	}
 	if o.Timeout <= 0 {
 		o.Timeout = defaultTimeout

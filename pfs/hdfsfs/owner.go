@@ -49,7 +49,7 @@ func (f *FS) Impersonate(owner pfs.Owner) (pfs.FileSystem, error) {
 		return nil, wrongUser(op, owner.Name)
 	case owner.Name == c.service.user:
 		return nil, pfs.Errorf(op, "", pfs.Permission,
-			"the account is %s on this HDFS, who the service is, which may do everything: it needs a user of its own", owner.Name)
+			"the account has the HDFS user %s of the service, which may do everything: give it another HDFS user", owner.Name)
 	case c.opts.Kerberos != nil:
 		return nil, pfs.Errorf(op, "", pfs.Unsupported,
 			"this HDFS asks for Kerberos, and the service has no ticket of %s: its permissions cannot be kept here", owner.Name)

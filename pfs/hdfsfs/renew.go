@@ -10,8 +10,9 @@ import (
 	"github.com/paddlecloud/pfs/pfs/hdfsfs/internal/rpc"
 )
 
-// leaseTime is the time between two renewals of a lease. HDFS takes the files of a writer away after a minute.
-const leaseTime = 20 * time.Second
+// renewInterval is the time between two renewals of a lease. If a lease was not renewed for a minute, other writers can take its
+// files over.
+const renewInterval = 20 * time.Second
 
 // leases are the leases of the files of a user that are open for writing. One goroutine renews them while there are any.
 type leases struct {
@@ -59,9 +60,10 @@ func (l *leases) close() {
 	l.halt()
 }
 
-// renew renews the leases from time to time. One that cannot be renewed is lost when it is due: then the writer is told.
+// renew renews the leases after each renewInterval until ctx is done. It ignores errors: a writer that has lost its lease gets an
+// error from its next call.
 func (l *leases) renew(ctx context.Context) {
-	for wait(ctx, leaseTime) == nil {
+	for wait(ctx, renewInterval) == nil {
 		l.mu.Lock()
 		var holders []string
 		for h := range l.held {

@@ -93,7 +93,7 @@ func (s *sweep) ours(at string) bool {
 	return s.fs == s.fs.service || path.Base(path.Dir(at)) == s.fs.stageUser()
 }
 
-// remove removes the path at, which has n bytes.
+// remove removes the path at, which has this number of bytes, and counts it.
 func (s *sweep) remove(ctx context.Context, at string, bytes int64) error {
 	err := s.fs.removeAll(ctx, at)
 	if err == nil {

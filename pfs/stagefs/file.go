@@ -202,9 +202,9 @@ func (fl *file) sync(ctx context.Context, closing bool) error {
 	return err
 }
 
-// keep stages the file if it is open, because it is about to lose its name, and records that, because this process may
-// die when it has lost it. If that fails, the handles are left with what the store gives them. The caller calls done
-// after the operation, which may have failed.
+// keep stages the file if it is open, because it is about to lose its name. It records that, because this process may die
+// once the name is gone. If it cannot stage the file, the handles have only what the store still gives them. The caller
+// calls done after the operation, even if that has failed.
 func (fl *file) keep(ctx context.Context) (done func()) {
 	done = func() {}
 	if fl.handles == 0 {

@@ -106,12 +106,13 @@ func (f *FS) CopyFile(ctx context.Context, src, dst pfs.Path, opts pfs.CopyOptio
 }
 
 func (f *FS) Concat(ctx context.Context, target pfs.Path, sources []pfs.Path) error {
-	for _, s := range append(sources[:len(sources):len(sources)], target) {
-		if err := f.settle(ctx, s); err != nil {
+	names := append(sources[:len(sources):len(sources)], target)
+	for _, name := range names {
+		if err := f.settle(ctx, name); err != nil {
 			return err
 		}
 	}
-	return f.replacing(ctx, "stagefs.Concat", func() error { return pfs.Concat(ctx, f.below, target, sources) }, append(sources[:len(sources):len(sources)], target)...)
+	return f.replacing(ctx, "stagefs.Concat", func() error { return pfs.Concat(ctx, f.below, target, sources) }, names...)
 }
 
 func (f *FS) WriteBatch(ctx context.Context, entries []pfs.BatchEntry) []error {

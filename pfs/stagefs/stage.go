@@ -52,7 +52,7 @@ func localError(op string, name pfs.Path, err error) error {
 	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) {
 		kind = pfs.NoSpace
 	}
-	return pfs.Errorf(op, name, kind, "what is written is staged on the local disk: %w", err)
+	return pfs.Errorf(op, name, kind, "the local file with the staged content: %w", err)
 }
 
 // put writes p at off, if the disk has room.

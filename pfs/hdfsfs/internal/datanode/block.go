@@ -30,8 +30,8 @@ type NameNode interface {
 const (
 	// packetBytes is the number of bytes of a packet. It is large because a DataNode has the same work for each.
 	packetBytes = 256 << 10
-	// maxWindow bounds the bytes of a block that are on their way, and all of them those of all blocks of a Client. They
-	// are kept, so that another pipeline can get them.
+	// maxWindow bounds the bytes of one block that are on their way, and allWindow those of all blocks of a Client, of which each
+	// may have minWindow. They are kept, so that another pipeline can get them.
 	maxWindow = 4 << 20
 	allWindow = 32 << 20
 	minWindow = 2 * packetBytes
@@ -51,17 +51,17 @@ type outPacket struct {
 
 var packets = sync.Pool{New: func() any { return new([packetBytes]byte) }}
 
-// BlockOptions are those of the file of a block.
+// BlockOptions are the options of a block. All blocks that are written to a file have the same.
 type BlockOptions struct {
-	Size     int64 // of its blocks
-	Replicas int   // that it is to have
+	Size     int64 // of a whole block, in bytes
+	Replicas int   // that the block is to have
 	Durable  bool  // Close returns when it is on the disks of the DataNodes
 
 	unit bool // of a block group: it is not repaired, and its checksums are not kept
 }
 
-// Block is a block that is being written. One goroutine at a time uses it. Bytes that all DataNodes of the pipeline
-// have not acknowledged are kept, and sent again through a pipeline that is repaired.
+// Block is a block that is being written. One goroutine at a time uses it. Its bytes are kept until all DataNodes of the
+// pipeline have acknowledged them, and are sent again through a repaired pipeline.
 type Block struct {
 	client   *Client
 	nameNode NameNode

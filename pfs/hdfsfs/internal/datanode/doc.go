@@ -32,12 +32,13 @@
 //	                     with a new generation of the block             and need not be on the disks
 //	repairing            none is left, or the NameNode refuses          failed
 //
-// Sync sends what there is in a packet that asks the DataNodes to write the block to their disks. Packets begin with whole chunks,
-// because their checksums are of whole chunks: one that follows the middle of a chunk sends that chunk again, and DataNodes write only its
-// new bytes. The first chunk of an append is read for that.
+// Sync sends what there is in a packet that asks the DataNodes to write the block to their disks. Packets begin at the
+// start of a chunk, because their checksums are of whole chunks: one that follows the middle of a chunk sends that chunk again, and
+// DataNodes write only its new bytes. An append first reads the last chunk of the file for that, if it is not whole.
 //
-// A DataNode that is added first gets what is acknowledged from another one. The new generation, which the NameNode gives and is told
-// of, makes the replicas of the DataNodes that were left out invalid. 20 s without a packet are followed by a heartbeat.
+// A DataNode that is added first gets a copy of the acknowledged bytes from another one. The NameNode gives the block a new
+// generation, and is told of the new pipeline: this makes the replicas of the DataNodes that were left out invalid. After 20 s
+// without a packet, a heartbeat is sent.
 //
 // # Files
 //

@@ -74,11 +74,12 @@ func (h *hedges) note(n int, d time.Duration) {
 	}
 }
 
-// allow reports whether a hedge may be made, and pays for it. slow is whether the DataNode has answered.
-func (h *hedges) allow(slow bool) bool {
+// allow reports whether a hedge may be made, and pays for it. answered is whether the DataNode has granted the
+// request: it is slow, not silent.
+func (h *hedges) allow(answered bool) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.credits < 1 || slow && h.credits < 2 {
+	if h.credits < 1 || answered && h.credits < 2 {
 		return false
 	}
 	h.credits--

@@ -27,7 +27,7 @@ const (
 	messageSequence   = -2 // out of band: a DataNode restarts
 )
 
-// lastWords is how long the reason is waited for for which a DataNode takes no more packets.
+// lastWords is how long to wait for the reason why a DataNode takes no more packets.
 const lastWords = time.Second
 
 // pipeline is the DataNodes that get a block, each from the one before it.
@@ -113,7 +113,7 @@ var errStalled = errors.New("packets are not acknowledged in time")
 func (b *Block) build(stage hdfsproto.Stage, generation uint64) (*conn, *PipelineError) {
 	l := b.line
 	if len(l.nodes) == 0 {
-		return nil, b.blame(l, errors.New("the NameNode names none"))
+		return nil, b.blame(l, errors.New("the NameNode names no DataNode for the block"))
 	}
 	cn, err := b.client.connectNew(b.life, Replica{Address: b.nameNode.Address(l.nodes[0].GetId()), Block: l.block, Token: l.token})
 	if err != nil {

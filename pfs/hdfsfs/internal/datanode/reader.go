@@ -211,7 +211,6 @@ func (r *Reader) open(ctx context.Context, off, n int64, follows, fresh bool, lo
 	if !follows {
 		left = min(left, n)
 	}
-	var last error
 	for _, address := range r.order(block) {
 		if lost[address] != nil || slices.ContainsFunc(r.damages(block, off-start), func(d Damage) bool { return d.Address == address }) {
 			continue
@@ -226,26 +225,27 @@ func (r *Reader) open(ctx context.Context, off, n int64, follows, fresh bool, lo
 		if ctx.Err() != nil {
 			return false, context.Cause(ctx)
 		}
-		last, lost[address] = err, err
+		lost[address] = err
 		var refused *RefusedError
 		if !errors.As(err, &refused) {
 			r.client.suspect(address)
 		}
 	}
-	return true, none(r.damages(block, off-start), lost, last)
+	return true, replicasError(r.damages(block, off-start), lost)
 }
 
-// none returns the error of a read that all replicas failed to serve.
-func none(damaged []Damage, lost map[string]error, last error) error {
-	e := &ReplicasError{Damaged: damaged, Lost: slices.Sorted(maps.Keys(lost)), Last: last}
+// replicasError returns the error of a read that all replicas failed to serve. Its Last is the error of any of the lost DataNodes.
+func replicasError(damaged []Damage, lost map[string]error) error {
+	e := &ReplicasError{Damaged: damaged, Lost: slices.Sorted(maps.Keys(lost))}
 	for _, err := range lost {
 		e.Last = err
 	}
 	return e
 }
 
-// order returns the addresses of the DataNodes that have the block: the nearest first, then those that failed, of which most
-// may only have been slow: the one that answered last comes first. Replicas that are damaged elsewhere come last.
+// order returns the addresses of the DataNodes that have the block, in the order in which they are asked: the nearest first; then
+// those that failed lately, beginning with the one that answered last, since most may only have been slow; and last those whose
+// replicas are damaged elsewhere.
 func (r *Reader) order(block *hdfsproto.LocatedBlock) []string {
 	var good, bad, damaged []string
 	for _, node := range block.GetLocations() {

@@ -27,10 +27,10 @@ func (e *LostError) Error() string {
 
 func (e *LostError) Unwrap() error { return e.Last }
 
-// repair builds a pipeline of the DataNodes that are left, with another one where too few are left. The block gets a new
-// generation, by which the NameNode knows the replicas that miss something. It returns nil if the pipeline was to be
-// closed, and is. A durable block is opened again for this, complete replicas too: DataNodes that only close it do not write it to
-// their disks first.
+// repair builds a pipeline of the DataNodes that are left, and adds another one where too few are left. The block gets a new
+// generation, by which the NameNode knows the replicas that miss something. If only the last packet was to be acknowledged, the
+// new pipeline closes the block, and repair returns no connection. A durable block is opened again instead, and its last packet
+// sent again: DataNodes that only close a block do not write it to their disks first.
 func (b *Block) repair(failure *PipelineError) (*conn, error) {
 	closing := b.closing()
 	stage := hdfsproto.Stage_PIPELINE_SETUP_STREAMING_RECOVERY

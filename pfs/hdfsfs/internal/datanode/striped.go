@@ -254,7 +254,7 @@ func (g *group) restore(ctx context.Context, wanted int, at, end int64) ([]byte,
 		if have < l.data && next == len(units) {
 			g.mu.Lock()
 			defer g.mu.Unlock()
-			return nil, none(g.damaged, g.lost, nil)
+			return nil, replicasError(g.damaged, g.lost)
 		}
 	}
 	return l.rebuild(units, wanted)

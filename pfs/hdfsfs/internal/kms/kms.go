@@ -26,7 +26,8 @@ import (
 	"github.com/paddlecloud/pfs/pfs/hdfsfs/internal/sasl"
 )
 
-// Client asks the servers of a KMS. It keeps keys for a minute, so a right that the KMS takes away ends for a known file within this time.
+// Client asks the servers of a KMS. It keeps each key for a minute: after the KMS takes a right away, Key
+// still returns such a key for up to a minute.
 type Client struct {
 	// Kerberos begins an exchange with a service that has this principal; nil if the KMS believes names.
 	Kerberos func(principal string) (sasl.Mechanism, error)

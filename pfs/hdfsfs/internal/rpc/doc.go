@@ -5,8 +5,8 @@
 // A Client makes the calls of one user. Its calls share one connection to each NameNode: one goroutine
 // sends them in the order in which they come, several at once if they wait, and one receives the responses
 // and hands each to its caller. A call that is given up leaves the connection as it is, and its late response is
-// ignored. A connection without calls ends after 20 seconds. One that gave no answer to any call while
-// one timed out takes no new calls.
+// ignored. A connection without calls ends after 20 seconds. If a call times out and
+// no response has come since it began, its connection takes no new calls.
 //
 // At most one attempt to connect to a NameNode runs at a time, and all callers wait for it. A handshake
 // asks the NameNode how to authenticate. With Kerberos or a delegation token, both sides prove themselves, and of

@@ -118,17 +118,18 @@ func (d *digest) Layer() (Layer, error) {
 	return newDigestLayer(d.a1, d.cipher, d.maxBuffer, true)
 }
 
-// encode returns the bytes of s that are hashed: in ISO 8859-1 if that is possible.
+// encode returns the bytes of s that are hashed. If the server announces UTF-8, they are in ISO 8859-1 where that has all
+// characters of s (RFC 2831, section 2.1.2.1).
 func encode(s string, utf8 bool) []byte {
+	if !utf8 {
+		return []byte(s)
+	}
 	latin := make([]byte, 0, len(s))
 	for _, r := range s {
 		if r > 0xff {
 			return []byte(s)
 		}
 		latin = append(latin, byte(r))
-	}
-	if !utf8 {
-		return []byte(s)
 	}
 	return latin
 }

@@ -23,7 +23,7 @@ const (
 	acceptorSubkey = 4
 )
 
-// wrapOverhead is more than a token is longer than its message: two headers, a confounder and a checksum.
+// wrapOverhead is the most by which a token is longer than its message: two headers, a confounder and a checksum.
 const wrapOverhead = 2*headerLength + 16 + 24
 
 // wrapLayer is the layer of GSSAPI.
