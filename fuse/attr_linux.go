@@ -104,12 +104,11 @@ func (s *server) stat(ctx context.Context, n *node) (pfs.Info, error) {
 		}
 	}
 	if pfs.KindOf(err) == pfs.Stale {
-		if o := s.tree.anyOpen(n, func(o *openFile) bool { return o.file != nil && o.file.Info().Name != "" }); o != nil {
-			o.mu.RLock()
-			defer o.mu.RUnlock()
-			info := o.file.Info()
-			info.Links = 0
-			return info, nil
+		for _, o := range s.tree.allOpen(n) {
+			if info := o.info(); info.Name != "" {
+				info.Links = 0
+				return info, nil
+			}
 		}
 	}
 	return pfs.Info{}, err
@@ -193,7 +192,9 @@ func (s *server) SetAttr(cancel <-chan struct{}, in *raw.SetAttrIn, out *raw.Att
 	if err == nil {
 		var h pfs.Handle
 		if fh, ok := in.GetFh(); ok {
-			h = s.file(fh).handle
+			o := s.file(fh)
+			o.changed.Store(true)
+			h = o.handle
 		}
 		err = s.setAttr(ctx, n, h, mask, attrs)
 	}

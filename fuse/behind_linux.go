@@ -35,7 +35,8 @@ type behind struct {
 
 const (
 	maxBehind   = 64 << 20 // bytes of a file that the store does not have yet
-	behindHead  = 4096     // length of the head of a tail: from and end
+	behindHead  = 4096     // length of the head of a tail: from, end, and the errno of what was lost, of 8 bytes each
+	behindLost  = 16       // offset of that errno
 	behindAfter = 1 << 20  // default of Options.BehindAfter
 	behindParts = 4        // on their way at a time, of all files
 )
@@ -81,10 +82,14 @@ func (o *openFile) wroteAt(off int64, n int) {
 
 // lostBehind returns the error of a part that could not be sent, once.
 func (o *openFile) lostBehind() error {
-	if err := o.lost.Swap(nil); err != nil {
-		return *err
+	err := o.lost.Swap(nil)
+	if err == nil {
+		return nil
 	}
-	return nil
+	if tail := o.tail.Load(); tail != nil { // else another server would report the error again
+		_, _ = tail.WriteAt(make([]byte, 8), behindLost)
+	}
+	return *err
 }
 
 // streams reports whether a write to o at off is written behind.
@@ -178,7 +183,7 @@ func (b *behind) append(ctx context.Context, p []byte, off int64) (taken bool, e
 		return false, nil
 	}
 	b.end = off + int64(len(p))
-	if err := b.writeHead(); err != nil {
+	if err := b.writeHead(nil); err != nil {
 		b.end = off
 		return false, nil
 	}
@@ -223,10 +228,11 @@ func inTail(p []byte, off int64, do func(p []byte, at int64) (int, error)) error
 	return nil
 }
 
-// writeHead records what the store does not have. b.mu is held.
-func (b *behind) writeHead() error {
+// writeHead records what the store does not have, and the error of what it will not get. b.mu is held.
+func (b *behind) writeHead(lost error) error {
 	head := binary.LittleEndian.AppendUint64(nil, uint64(b.from))
-	_, err := b.o.tail.Load().WriteAt(binary.LittleEndian.AppendUint64(head, uint64(b.end)), 0)
+	head = binary.LittleEndian.AppendUint64(head, uint64(b.end))
+	_, err := b.o.tail.Load().WriteAt(binary.LittleEndian.AppendUint64(head, uint64(statusOf(lost))), 0)
 	return err
 }
 
@@ -261,7 +267,7 @@ func (b *behind) send(from, to int64) {
 			delete(b.landed, b.from)
 			b.from = to
 		}
-		_ = b.writeHead() // an old head has bytes that the store has, too
+		_ = b.writeHead(nil) // an old head has bytes that the store has, too
 	}
 	b.err = cmp.Or(b.err, err)
 	close(b.changed)
@@ -284,7 +290,7 @@ func (b *behind) finish(ctx context.Context) error {
 		b.o.lost.Store(&lost)
 		b.s.fail(b.err) // logs it
 		b.from = b.end
-		_ = b.writeHead()
+		_ = b.writeHead(b.err)
 	}
 	return nil
 }
@@ -391,13 +397,17 @@ func (n *node) currentSize(size int64) int64 {
 func (s *server) resumeBehind(o *openFile) {
 	h := o.handle.(*namedHandle)
 	f, err := s.opts.Broker.Kept(tailKey(h))
-	var head [16]byte
+	var head [behindLost + 8]byte
 	if err == nil && f == nil {
 		err = os.ErrNotExist
 	}
 	if err == nil {
 		o.tail.Store(f)
 		_, err = f.ReadAt(head[:], 0)
+	}
+	if errno := syscall.Errno(binary.LittleEndian.Uint64(head[behindLost:])); err == nil && errno != 0 { // the server before this one has logged it
+		lost := error(errno)
+		o.lost.Store(&lost)
 	}
 	if err != nil {
 		err = pfs.Errorf("fuse.resume", h.name, pfs.Other, "what programs have written and the store did not have yet is lost: %w", err)

@@ -24,6 +24,8 @@ type gated struct {
 	*memfs.FS
 	gate sync.RWMutex // is closed while it is locked
 	full atomic.Bool
+
+	syncs atomic.Int32
 }
 
 func (g *gated) OpenHandle(ctx context.Context, name pfs.Path, flags pfs.OpenFlags, perm fs.FileMode) (pfs.Handle, error) {
@@ -37,6 +39,11 @@ func (g *gated) OpenHandle(ctx context.Context, name pfs.Path, flags pfs.OpenFla
 type gatedHandle struct {
 	pfs.Handle
 	g *gated
+}
+
+func (h gatedHandle) Sync(ctx context.Context) error {
+	h.g.syncs.Add(1)
+	return h.Handle.Sync(ctx)
 }
 
 func (h gatedHandle) WriteAt(ctx context.Context, p []byte, off int64) (int, error) {
@@ -148,6 +155,45 @@ func TestWriteBehindFails(t *testing.T) {
 				t.Errorf("the store has %d bytes of %d, or other ones", len(b), len(content))
 			}
 		})
+	}
+}
+
+// TestSyncOfOther: fsync of a file covers what was written to it through other open files.
+func TestSyncOfOther(t *testing.T) {
+	g := &gated{FS: memfs.New(memfs.Options{})}
+	dir := mount(t, g, Options{WriteBehind: t.TempDir()})
+	w, err := os.Create(dir + "/f")
+	must(t, err)
+	defer w.Close()
+	r, err := os.Open(dir + "/f")
+	must(t, err)
+	defer r.Close()
+	for n := range int32(2) {
+		_, err = w.Write([]byte("x"))
+		must(t, err)
+		for range 2 { // the second has nothing to do
+			must(t, r.Sync())
+		}
+		if got := g.syncs.Load(); got != n+1 {
+			t.Errorf("%d syncs of the store, want %d", got, n+1)
+		}
+	}
+	_, err = w.Write(make([]byte, 2<<20))
+	must(t, err)
+	g.full.Store(true)
+	if _, err = w.Write(make([]byte, 1<<20)); err != nil {
+		t.Skip("a part failed before the last write")
+	}
+	for range 2 {
+		if err := r.Sync(); !errors.Is(err, syscall.ENOSPC) {
+			t.Errorf("fsync of another open file: %v, want ENOSPC", err)
+		}
+	}
+	if err := w.Sync(); !errors.Is(err, syscall.ENOSPC) {
+		t.Errorf("fsync of the one that was written: %v, want ENOSPC", err)
+	}
+	if err := r.Sync(); err != nil {
+		t.Errorf("once its program knows: %v", err)
 	}
 }
 

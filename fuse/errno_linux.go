@@ -43,6 +43,9 @@ func statusOf(err error) raw.Status {
 	if err == nil {
 		return raw.OK
 	}
+	if e, ok := err.(syscall.Errno); ok {
+		return raw.Status(e)
+	}
 	for _, e := range exact {
 		if errors.Is(err, e) {
 			return raw.Status(e)

@@ -37,6 +37,7 @@ type openFile struct {
 	end      int64 // of the last write
 	streamed int64 // bytes that were written in order up to it
 
+	changed  atomic.Bool             // since the last sync through another open file
 	tail     atomic.Pointer[os.File] // of what is written behind
 	tailless atomic.Bool             // nothing is written behind
 	lost     atomic.Pointer[error]   // of a part that was written behind
@@ -316,6 +317,10 @@ func (s *server) create(ctx context.Context, dir *node, hdr *raw.InHeader, name 
 		}
 	}
 	if there && err != nil && flags&syscall.O_EXCL == 0 {
+		if s.opts.shared() { // the kernel checks no rights to a file that it believes to be new: it has to look the name up again
+			s.repeat(hdr.Pid)
+			return nil, pfs.Stale
+		}
 		return s.openHandle(ctx, name, open, 0)
 	}
 	if err != nil {
@@ -376,6 +381,16 @@ func (o *openFile) readVersion(ctx context.Context, p []byte, off int64) (int, e
 	o.mu.RLock()
 	defer o.mu.RUnlock()
 	return o.file.ReadAt(ctx, p, off)
+}
+
+// info describes the version that is open, without a name if that is not known or o is open for changes.
+func (o *openFile) info() pfs.Info {
+	o.mu.RLock()
+	defer o.mu.RUnlock()
+	if o.file == nil {
+		return pfs.Info{}
+	}
+	return o.file.Info()
 }
 
 // refresh opens the file again if it was changed in place: through this mount, or, if conflict is
@@ -595,6 +610,7 @@ func (s *server) Write(cancel <-chan struct{}, in *raw.WriteIn, data []byte) (ui
 		done = s.written(ctx, o, data, int64(in.Offset))
 	}
 	n, err := done, error(nil)
+	o.changed.Store(true)
 	if done < len(data) {
 		n, err = s.writeAt(ctx, o, data[done:], int64(in.Offset)+int64(done))
 		n += done
@@ -635,6 +651,9 @@ func (s *server) Flush(cancel <-chan struct{}, in *raw.FlushIn) raw.Status {
 }
 
 func (s *server) Fsync(cancel <-chan struct{}, in *raw.FsyncIn) raw.Status {
+	if s.opts.OpenMode == NoOpen { // such a mount changes nothing
+		return raw.OK
+	}
 	ctx, end := s.call(cancel, &in.InHeader)
 	defer end()
 	o := s.file(in.Fh)
@@ -642,10 +661,34 @@ func (s *server) Fsync(cancel <-chan struct{}, in *raw.FsyncIn) raw.Status {
 	if err == nil {
 		err = o.lostBehind()
 	}
-	if o.handle != nil && err == nil {
-		err = o.handle.Sync(ctx)
+	if err == nil {
+		err = s.sync(ctx, o)
 	}
 	return s.status(err)
+}
+
+// sync returns when everything that was written to the file of o is on the store, through whichever open file.
+func (s *server) sync(ctx context.Context, o *openFile) error {
+	for _, other := range s.tree.allOpen(o.node) {
+		if lost := other.lost.Load(); lost != nil { // its own program gets this error, too
+			return *lost
+		}
+		if other.handle == nil || other != o && !other.backed && !other.changed.Swap(false) {
+			continue
+		}
+		if err := other.handle.Sync(ctx); err != nil && (other == o || pfs.KindOf(err) != pfs.Closed) { // Close has sent what there was
+			other.changed.Store(true)
+			return err
+		}
+	}
+	o.mu.RLock()
+	defer o.mu.RUnlock()
+	if f, ok := o.file.(StoreFile); ok && s.storeFiles() { // a program may have written it and closed it
+		if file := f.StoreFile(); file != nil {
+			return file.Sync()
+		}
+	}
+	return nil
 }
 
 func (s *server) Fallocate(cancel <-chan struct{}, in *raw.FallocateIn) raw.Status {
@@ -664,10 +707,14 @@ func (s *server) Fallocate(cancel <-chan struct{}, in *raw.FallocateIn) raw.Stat
 		return s.status(err)
 	}
 	s.tree.wrote(o.node)
+	o.changed.Store(true)
 	return s.status(o.handle.Allocate(ctx, int64(in.Offset), int64(in.Length)))
 }
 
 func (s *server) Release(_ <-chan struct{}, in *raw.ReleaseIn) {
+	if o, ok := s.openAt(in.Fh).(*openFile); ok {
+		_ = s.drain(s.ctx, o.node) // before another server finds in the journal that the file is closed
+	}
 	if o, ok := s.take(in.Fh).(*openFile); ok { // else the kernel asks once more
 		s.close(o)
 	}
@@ -675,7 +722,6 @@ func (s *server) Release(_ <-chan struct{}, in *raw.ReleaseIn) {
 
 // close ends an open file.
 func (s *server) close(o *openFile) {
-	_ = s.drain(s.ctx, o.node)
 	s.closeTail(o)
 	s.tree.mu.Lock()
 	s.unback(o)

@@ -109,10 +109,16 @@ func TestNoOpen(t *testing.T) {
 	if got, err := os.ReadFile(dir + "/f7"); err != nil || string(got) != "changed" {
 		t.Errorf("%.20q, %v", got, err)
 	}
+	f, err := os.Open(dir + "/f7")
+	must(t, err)
+	defer f.Close()
+	if err := f.Sync(); err != nil {
+		t.Errorf("fsync: %v", err)
+	}
 	if st := (entry{dir: dir}).status(); st.OpenMode != NoOpen {
 		t.Errorf("status %+v", st)
 	}
-	_, err := Mount(t.Context(), store, t.TempDir(), Options{OpenMode: NoOpen})
+	_, err = Mount(t.Context(), store, t.TempDir(), Options{OpenMode: NoOpen})
 	pfstest.WantKind(t, err, pfs.Invalid)
 }
 

@@ -236,6 +236,10 @@ func (s *server) removeName(cancel <-chan struct{}, h *raw.InHeader, base string
 			err = pfs.NotDir
 		}
 	}
+	if err == nil && s.journal.again(h.Unique) && s.isOther(ctx, dir, base, name) {
+		s.tree.remove(dir, base) // it was removed, and others have made a new one
+		return raw.OK
+	}
 	if err == nil {
 		defer s.settle(ctx, dir, base)()
 		err = s.fs.Remove(ctx, name)
@@ -249,6 +253,18 @@ func (s *server) removeName(cancel <-chan struct{}, h *raw.InHeader, base string
 	return s.status(err)
 }
 
+// isOther reports whether another file is at name than the one that the kernel knows as base in dir.
+func (s *server) isOther(ctx context.Context, dir *node, base string, name pfs.Path) bool {
+	s.tree.mu.Lock()
+	n := s.tree.child(dir, base)
+	s.tree.mu.Unlock()
+	if n == nil || !n.hasID() {
+		return false
+	}
+	info, err := s.fs.Stat(ctx, name)
+	return err == nil && !n.is(info)
+}
+
 func (s *server) Rename(cancel <-chan struct{}, in *raw.RenameIn, base, newBase string) raw.Status {
 	const noReplace = 1
 	ctx, end := s.call(cancel, &in.InHeader)
@@ -259,6 +275,10 @@ func (s *server) Rename(cancel <-chan struct{}, in *raw.RenameIn, base, newBase 
 		return s.status(err)
 	}
 	newName, err := s.child(newDir, newBase)
+	if err == nil && s.journal.again(in.Unique) && s.isOther(ctx, dir, base, name) && !s.isOther(ctx, dir, base, newName) {
+		s.tree.rename(dir, base, newDir, newBase) // it was renamed, and others have made a new one
+		return raw.OK
+	}
 	defer s.settle(ctx, newDir, newBase)()
 	switch {
 	case err != nil:

@@ -454,6 +454,13 @@ func (t *tree) wrote(n *node) {
 }
 
 // anyOpen returns an open file of n that fits, or nil.
+// allOpen returns the open files of n.
+func (t *tree) allOpen(n *node) []*openFile {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return slices.Clone(n.opens())
+}
+
 func (t *tree) anyOpen(n *node, fits func(o *openFile) bool) *openFile {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -188,6 +188,7 @@ func (s *server) resumeOpen(ints []uint64, strings []string) error {
 	default:
 		h := &namedHandle{s: s, node: n, id: strings[0], name: pfs.Path(strings[1]), flags: pfs.OpenFlags(ints[3])}
 		h.file.Store(ints[4])
+		o.changed.Store(true)
 		if o.handle = h; ints[5]&hasTail != 0 {
 			s.tails = append(s.tails, o.fh)
 		}

@@ -626,6 +626,34 @@ func TestOtherUsers(t *testing.T) {
 	}
 }
 
+// TestMadeByOther: a user who creates a file that another one has just made at the store has only the rights that its mode gives.
+func TestMadeByOther(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("only root has rights to give up")
+	}
+	store, local := newLocal(t)
+	must(t, os.Chmod(local, 0o777))
+	dir := mount(t, store, Options{Timeout: 10 * time.Second, StoreFiles: true})
+	for d := filepath.Dir(dir); d != os.TempDir(); d = filepath.Dir(d) {
+		must(t, os.Chmod(d, 0o755))
+	}
+	for name, mode := range map[string]os.FileMode{"private": 0o600, "shared": 0o666} {
+		if err := asNobody("test", "!", "-e", dir+"/"+name); err != nil { // the kernel remembers that
+			t.Fatal(err)
+		}
+		must(t, os.WriteFile(local+"/"+name, []byte("x"), mode))
+		must(t, os.Chmod(local+"/"+name, mode))
+		if err := asNobody("sh", "-c", "echo y >> "+dir+"/"+name); (err == nil) != (name == "shared") {
+			t.Errorf("another user writes to the %s file: %v", name, err)
+		}
+	}
+	for name, want := range map[string]string{"private": "x", "shared": "xy\n"} {
+		if got, err := os.ReadFile(local + "/" + name); err != nil || string(got) != want {
+			t.Errorf("%s: %q, %v", name, got, err)
+		}
+	}
+}
+
 // TestInterrupt: a program that waits for a silent store can be ended.
 func TestInterrupt(t *testing.T) {
 	stat := make(chan struct{}, 10)

@@ -47,6 +47,7 @@ type settings struct {
 	Nobody     bool          // the server has no privileges
 	Patience   time.Duration // of the broker
 	Start      time.Duration // of the broker
+	Fault      string        // a file; while it exists, writes to the store wait, or fail if it says "full"
 	Hang       string        // a file with the time that new servers take to start
 	Stuck      string        // a file; while it exists, new servers do not answer the broker
 	Trap       bool          // the server waits for itself, in the kernel
@@ -130,7 +131,43 @@ func openStore(s settings) (pfs.FileSystem, error) {
 	if strings.HasPrefix(s.Store, "http") {
 		return client.New(client.Options{Endpoint: s.Store, Token: func(context.Context, string) (string, error) { return "t", nil }})
 	}
-	return localfs.New(s.Store, localfs.Options{NoSync: true})
+	store, err := localfs.New(s.Store, localfs.Options{NoSync: true})
+	if err != nil || s.Fault == "" {
+		return store, err
+	}
+	return faulty{store, s.Fault}, nil
+}
+
+// faulty is a store with faults.
+type faulty struct {
+	*localfs.FS
+	fault string
+}
+
+func (f faulty) OpenHandle(ctx context.Context, name pfs.Path, flags pfs.OpenFlags, perm fs.FileMode) (pfs.Handle, error) {
+	h, err := f.FS.OpenHandle(ctx, name, flags, perm)
+	if err != nil {
+		return nil, err
+	}
+	return faultyHandle{h, f.fault}, nil
+}
+
+type faultyHandle struct {
+	pfs.Handle
+	fault string
+}
+
+func (h faultyHandle) WriteAt(ctx context.Context, p []byte, off int64) (int, error) {
+	for {
+		text, err := os.ReadFile(h.fault)
+		switch {
+		case err != nil:
+			return h.Handle.WriteAt(ctx, p, off)
+		case string(text) == "full":
+			return 0, pfs.E("faulty.WriteAt", "", pfs.NoSpace, nil)
+		}
+		time.Sleep(time.Millisecond)
+	}
 }
 
 func beServer(s settings) error {
@@ -599,6 +636,94 @@ func TestUpgrade(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestBehindFails: the error of what could not be written behind is not lost with the server.
+func TestBehindFails(t *testing.T) {
+	t.Parallel()
+	for name, replace := range map[string]func(t *testing.T, m *mounted){
+		"kill": func(t *testing.T, m *mounted) {
+			_, err := os.Stat(m.Dir + "/f") // which waits for the writes
+			must(t, err)
+			kill(t, m)
+		},
+		"upgrade": func(t *testing.T, m *mounted) {
+			must(t, m.broker.Process.Signal(syscall.SIGHUP))
+			if line := <-m.said; line != "upgrade: <nil>" {
+				t.Fatal(line)
+			}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			fault := filepath.Join(t.TempDir(), "fault")
+			m := mount(t, settings{Store: t.TempDir(), Behind: t.TempDir(), Fault: fault})
+			f, err := os.Create(m.Dir + "/f")
+			must(t, err)
+			defer f.Close()
+			_, err = f.Write([]byte("x"))
+			must(t, err)
+			must(t, os.WriteFile(fault, []byte("wait"), 0o644))
+			_, err = f.Write(make([]byte, 5<<20))
+			must(t, err)
+			must(t, os.WriteFile(fault+".new", []byte("full"), 0o644))
+			must(t, os.Rename(fault+".new", fault))
+			replace(t, m)
+			must(t, os.Remove(fault))
+			if err := f.Sync(); !errors.Is(err, syscall.ENOSPC) {
+				t.Errorf("%v, want ENOSPC", err)
+			}
+			must(t, f.Sync())
+			kill(t, m)
+			if err := f.Sync(); err != nil {
+				t.Errorf("the error comes again: %v", err)
+			}
+		})
+	}
+}
+
+// TestWriterAndServerKilled: the next server sends what a killed program has written behind, also if that program was
+// killed first.
+func TestWriterAndServerKilled(t *testing.T) {
+	t.Parallel()
+	store, fault := t.TempDir(), filepath.Join(t.TempDir(), "fault")
+	m := mount(t, settings{Store: store, Behind: t.TempDir(), Fault: fault})
+	writer := exec.Command("bash", "-c", `printf x >&3; read; head -c 5M /dev/zero >&3; echo; read`)
+	f, err := os.Create(m.Dir + "/f")
+	must(t, err)
+	defer f.Close()
+	writer.ExtraFiles = []*os.File{f}
+	in, err := writer.StdinPipe()
+	must(t, err)
+	out, err := writer.StdoutPipe()
+	must(t, err)
+	must(t, writer.Start())
+	must(t, f.Close())
+	for end := time.Now().Add(10 * time.Second); time.Now().Before(end); time.Sleep(time.Millisecond) {
+		if info, err := os.Stat(store + "/f"); err == nil && info.Size() == 1 {
+			break
+		}
+	}
+	must(t, os.WriteFile(fault, nil, 0o644))
+	_, err = in.Write([]byte("\n"))
+	must(t, err)
+	_, err = out.Read(make([]byte, 1))
+	must(t, err)
+	must(t, writer.Process.Kill())
+	_ = writer.Wait()
+	time.Sleep(100 * time.Millisecond) // until the server has the end of the file
+	must(t, os.Mkdir(m.Dir+"/another", 0o755))
+	kill(t, m)
+	must(t, os.Remove(fault))
+	if info, err := os.Stat(m.Dir + "/f"); err != nil || info.Size() != 5<<20+1 {
+		t.Errorf("%v, %v", info, err)
+	}
+	for end := time.Now().Add(10 * time.Second); time.Now().Before(end); time.Sleep(time.Millisecond) {
+		if info, err := os.Stat(store + "/f"); err == nil && info.Size() == 5<<20+1 {
+			return
+		}
+	}
+	t.Error("the store has not got all")
 }
 
 // TestRemovedWhileOpen uses files that were removed and replaced while they were open, after the server has died. Twice,

@@ -25,13 +25,12 @@ func (o options) staged(store tree, opts fuse.Options, user, mountPoint string) 
 	if err != nil {
 		return store, opts, err
 	}
-	s.Resume = opts.Broker != nil && opts.Broker.Replacements() > 0
-	f, err := stagefs.New(store.FileSystem, s)
-	if pfs.KindOf(err) == pfs.Exist && s.Resume { // the server before this one has not ended yet
-		if _, err = opts.Broker.Connect(mountPoint, opts); err == nil {
-			f, err = stagefs.New(store.FileSystem, s)
+	if s.Resume = opts.Broker != nil && opts.Broker.Replacements() > 0; s.Resume {
+		if _, err := opts.Broker.Connect(mountPoint, opts); err != nil { // until its end, the server before this one has the directory
+			return store, opts, err
 		}
 	}
+	f, err := stagefs.New(store.FileSystem, s)
 	if pfs.KindOf(err) == pfs.Exist {
 		err = pfs.Errorf("mounting.Mount", "", pfs.Exist, "%s is mounted already, or the process of its last mount has not ended (%s is in use)", mountPoint, s.Dir)
 	}
