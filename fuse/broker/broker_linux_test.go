@@ -77,6 +77,8 @@ func TestMain(m *testing.M) {
 		err = beReader(s)
 	case "writer":
 		err = beWriter(s)
+	case "sleeper":
+		err = beSleeper()
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, part, err)
@@ -124,6 +126,19 @@ func beBroker(s settings) error {
 		},
 		Logger: slog.New(slog.NewTextHandler(os.Stderr, nil)),
 	})
+}
+
+// beSleeper writes 5 MiB to its first extra file when it is told to, and leaves it open.
+func beSleeper() error {
+	if _, err := os.Stdin.Read(make([]byte, 1)); err != nil {
+		return err
+	}
+	if _, err := os.NewFile(3, "file").Write(make([]byte, 5<<20)); err != nil {
+		return err
+	}
+	fmt.Println("written")
+	time.Sleep(time.Hour)
+	return nil
 }
 
 // openStore opens the store of a server.
@@ -638,9 +653,9 @@ func TestUpgrade(t *testing.T) {
 	}
 }
 
-// TestBehindFails: the error of what could not be written behind is not lost with the server.
+// TestBehindFails: the error of what could not be written behind is not lost with the server. No other test may start a process
+// meanwhile: that closes copies of the file, which waits for the store.
 func TestBehindFails(t *testing.T) {
-	t.Parallel()
 	for name, replace := range map[string]func(t *testing.T, m *mounted){
 		"kill": func(t *testing.T, m *mounted) {
 			_, err := os.Stat(m.Dir + "/f") // which waits for the writes
@@ -655,7 +670,6 @@ func TestBehindFails(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
 			fault := filepath.Join(t.TempDir(), "fault")
 			m := mount(t, settings{Store: t.TempDir(), Behind: t.TempDir(), Fault: fault})
 			f, err := os.Create(m.Dir + "/f")
@@ -685,10 +699,9 @@ func TestBehindFails(t *testing.T) {
 // TestWriterAndServerKilled: the next server sends what a killed program has written behind, also if that program was
 // killed first.
 func TestWriterAndServerKilled(t *testing.T) {
-	t.Parallel()
 	store, fault := t.TempDir(), filepath.Join(t.TempDir(), "fault")
 	m := mount(t, settings{Store: store, Behind: t.TempDir(), Fault: fault})
-	writer := exec.Command("bash", "-c", `printf x >&3; read; head -c 5M /dev/zero >&3; echo; read`)
+	writer := command("sleeper", settings{})
 	f, err := os.Create(m.Dir + "/f")
 	must(t, err)
 	defer f.Close()
@@ -698,12 +711,8 @@ func TestWriterAndServerKilled(t *testing.T) {
 	out, err := writer.StdoutPipe()
 	must(t, err)
 	must(t, writer.Start())
-	must(t, f.Close())
-	for end := time.Now().Add(10 * time.Second); time.Now().Before(end); time.Sleep(time.Millisecond) {
-		if info, err := os.Stat(store + "/f"); err == nil && info.Size() == 1 {
-			break
-		}
-	}
+	_, err = f.Write([]byte("x"))
+	must(t, errors.Join(err, f.Close()))
 	must(t, os.WriteFile(fault, nil, 0o644))
 	_, err = in.Write([]byte("\n"))
 	must(t, err)
