@@ -213,8 +213,8 @@ func dropPages(f *os.File) error {
 	return nil
 }
 
-// TestMountKilled kills the server of a mount again and again under a mixed load. No program has an error,
-// reads a wrong byte, or loses one that it has written.
+// TestMountKilled kills and upgrades the server of a mount in turn, again and again under a mixed load. No program has an
+// error, reads a wrong byte, or loses one that it has written.
 func TestMountKilled(t *testing.T) {
 	needMount(t)
 	if testing.Short() {
@@ -222,12 +222,28 @@ func TestMountKilled(t *testing.T) {
 	}
 	eachView(t, func(t *testing.T, v view) {
 		m := v.mount(t)
+		strikes := 0
 		m.underLoad(v, *kills, func() {
-			if pid := m.status().ServerPID; pid > 0 {
+			if strikes++; strikes%2 == 0 {
+				m.upgrade()
+			} else if pid := m.status().ServerPID; pid > 0 {
 				must(t, syscall.Kill(pid, syscall.SIGKILL))
 			}
 		})
 	})
+}
+
+// upgrade replaces the server by another process, as pfs-agent upgrade does.
+func (m *mounted) upgrade() {
+	m.Helper()
+	before := m.status()
+	must(m.T, syscall.Kill(before.BrokerPID, syscall.SIGUSR2))
+	for end := time.Now().Add(30 * time.Second); m.status().ServerPID == before.ServerPID; time.Sleep(20 * time.Millisecond) {
+		if time.Now().After(end) {
+			m.Errorf("process %d still serves", before.ServerPID)
+			return
+		}
+	}
 }
 
 // TestServiceKilledUnderMount kills the service of a mount of a home on HDFS. It has bytes that are not on HDFS yet, and
