@@ -486,16 +486,18 @@ func (s *server) do(m message, files []*os.File) (answer message, with []*os.Fil
 
 // connect mounts, if that was not done before.
 func (b *broker) connect(m message) error {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.connection != nil {
+	if b.mountOf() != nil {
 		return nil
 	}
+	// Without b.mu: what contains the mount point may not answer. The first server is alone, and asks once.
 	c, err := fuse.Connect(m.Dir, fuse.Options{Source: m.Source, ReadOnly: m.ReadOnly, Squash: m.Squash, Owner: m.Owner, Root: pfs.Path(m.Root), Logger: b.opts.Logger})
-	if err == nil {
-		b.connection, b.format = c, m.Format
+	if err != nil {
+		return err
 	}
-	return err
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.connection, b.format = c, m.Format
+	return nil
 }
 
 // fits returns an error if a server that asks with m cannot read the record of the mount.

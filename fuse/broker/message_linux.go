@@ -7,6 +7,7 @@ import (
 	"os"
 	"sync"
 	"syscall"
+	"time"
 
 	"github.com/paddlecloud/pfs/fuse"
 	"github.com/paddlecloud/pfs/pfs"
@@ -117,6 +118,9 @@ func (s *socket) send(m message, files ...*os.File) error {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if err := s.c.SetWriteDeadline(time.Now().Add(callWait)); err != nil { // the other side may be stopped
+		return err
+	}
 	_, _, err = s.c.WriteMsgUnix(b, rights, nil)
 	return err
 }

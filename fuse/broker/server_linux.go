@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/paddlecloud/pfs/fuse"
 	"github.com/paddlecloud/pfs/pfs"
@@ -28,6 +29,7 @@ type Link struct {
 	answers    chan received
 
 	mu      sync.Mutex // guards the following
+	late    int        // calls that were given up: their answers come before all others
 	pid     int        // 0 if the broker is gone
 	healthy func()
 	drain   func()
@@ -76,7 +78,16 @@ func (l *Link) listen() {
 		l.mu.Unlock()
 		switch m.Do {
 		case doAnswer:
-			l.answers <- received{m, files}
+			l.mu.Lock()
+			if l.late > 0 {
+				l.late--
+				for _, f := range files {
+					f.Close()
+				}
+			} else {
+				l.answers <- received{m, files} // it has room: there is one call at a time
+			}
+			l.mu.Unlock()
 		case doPing:
 			go func() {
 				healthy()
@@ -94,14 +105,39 @@ func (l *Link) listen() {
 	}
 }
 
+// callWait bounds how long a server waits for its broker, which may be stopped.
+const callWait = 10 * time.Second
+
 // call asks the broker, and returns its answer.
 func (l *Link) call(m message, files ...*os.File) (received, error) {
+	return l.ask(time.After(callWait), m, files...)
+}
+
+// ask is call until something is received from end.
+func (l *Link) ask(end <-chan time.Time, m message, files ...*os.File) (received, error) {
 	l.calls.Lock()
 	defer l.calls.Unlock()
 	if err := l.socket.send(m, files...); err != nil {
 		return received{}, err
 	}
-	r, ok := <-l.answers
+	select {
+	case r, ok := <-l.answers:
+		return answered(r, ok)
+	case <-end:
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	select {
+	case r, ok := <-l.answers: // just now
+		return answered(r, ok)
+	default:
+		l.late++
+		return received{}, pfs.Errorf("broker.call", "", pfs.Unavailable, "the broker does not answer")
+	}
+}
+
+// answered returns the answer r of a broker, which has ended if ok is false.
+func answered(r received, ok bool) (received, error) {
 	if !ok {
 		return r, errors.New("the broker has ended")
 	}
@@ -120,7 +156,7 @@ func (l *Link) Connect(dir string, opts fuse.Options) (*fuse.Connection, error) 
 	if l.connection != nil {
 		return l.connection, nil
 	}
-	r, err := l.call(message{Do: doConnect, Dir: dir, Source: opts.Source, ReadOnly: opts.ReadOnly, Squash: opts.Squash, Owner: opts.Owner, Root: string(opts.Root), Format: l.format})
+	r, err := l.ask(nil, message{Do: doConnect, Dir: dir, Source: opts.Source, ReadOnly: opts.ReadOnly, Squash: opts.Squash, Owner: opts.Owner, Root: string(opts.Root), Format: l.format})
 	if err != nil {
 		return nil, err
 	}

@@ -38,6 +38,17 @@ type file struct {
 	end      int64        // where store writes next; -1 if that is not known
 }
 
+// eachRecord calls do with what has a record: the stage and the tail.
+func (fl *file) eachRecord(do func(s *stage)) {
+	fl.mu.Lock()
+	defer fl.mu.Unlock()
+	for _, s := range []*stage{fl.stage, fl.tail} {
+		if s != nil {
+			do(s)
+		}
+	}
+}
+
 // lock waits until nobody else changes the file.
 func (fl *file) lock(ctx context.Context) error {
 	select {

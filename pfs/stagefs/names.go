@@ -62,17 +62,31 @@ func (f *FS) move(ctx context.Context, op string, oldName, newName pfs.Path, ren
 	return f.with(ctx, op, func(files []*file) error {
 		old, replaced := files[0], files[1]
 		defer replaced.keep(ctx)()
+		inside := func() []*file {
+			f.mu.Lock()
+			defer f.mu.Unlock()
+			moving := []*file{old}
+			for name, fl := range f.files {
+				if below(name, oldName) {
+					moving = append(moving, fl)
+				}
+			}
+			return moving
+		}
+		for _, fl := range inside() {
+			if name := f.nameOf(fl); name != "" {
+				fl.eachRecord(func(s *stage) { s.moving(name.Rebase(oldName, newName)) })
+			}
+		}
 		if err := rename(ctx, oldName, newName); err != nil {
+			for _, fl := range inside() {
+				fl.eachRecord(func(s *stage) { s.moving("") })
+			}
 			return err
 		}
 		f.forget(replaced)
+		moved := inside()
 		f.mu.Lock()
-		moved := []*file{old}
-		for name, fl := range f.files {
-			if below(name, oldName) {
-				moved = append(moved, fl)
-			}
-		}
 		for _, fl := range moved {
 			delete(f.files, fl.name)
 			fl.name = fl.name.Rebase(oldName, newName)
@@ -80,15 +94,9 @@ func (f *FS) move(ctx context.Context, op string, oldName, newName pfs.Path, ren
 		}
 		f.mu.Unlock()
 		for _, fl := range moved {
-			name := f.nameOf(fl)
-			fl.mu.Lock()
-			if fl.stage != nil && name != "" {
-				fl.stage.moved(name)
+			if name := f.nameOf(fl); name != "" {
+				fl.eachRecord(func(s *stage) { s.moved(name, "") })
 			}
-			if fl.tail != nil {
-				fl.tail.moved(name)
-			}
-			fl.mu.Unlock()
 		}
 		return nil
 	}, oldName, newName)

@@ -1,6 +1,7 @@
 package stagefs
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"io/fs"
@@ -28,6 +29,7 @@ const (
 // record is what is kept of a staged file that differs from the store.
 type record struct {
 	Path  pfs.Path  `json:"path"`
+	To    pfs.Path  `json:"to,omitempty"` // a name that it is just given
 	State state     `json:"state"`
 	Since time.Time `json:"since"` // when it began to differ
 	MTime time.Time `json:"mtime"` // of the last change
@@ -107,11 +109,14 @@ func (s *stage) removeRecord() {
 	}
 }
 
-// moved notes the new name of the file.
-func (s *stage) moved(to pfs.Path) {
-	s.Path = to
+// moving notes that the file is about to get the name to, or does not get it if that is empty.
+func (s *stage) moving(to pfs.Path) { s.moved(s.Path, to) }
+
+// moved notes the name of the file, and the one that it is just given.
+func (s *stage) moved(name, to pfs.Path) {
+	s.Path, s.To = name, to
 	if err := s.update(); err != nil {
-		s.fs.opts.Logger.Warn("the record of a staged file has its old name", "path", to, "file", s.file(recordSuffix), "error", err)
+		s.fs.opts.Logger.Warn("the record of a staged file has its old name", "path", name, "file", s.file(recordSuffix), "error", err)
 	}
 }
 
@@ -192,6 +197,13 @@ func (f *FS) load(prefix string, resume bool) error {
 		}
 		f.opts.Logger.Error("a staged file cannot be read; it is left alone", "file", prefix+recordSuffix, "error", err)
 		return nil
+	}
+	if s.To != "" { // its process ended before or after the store had done that
+		ctx, cancel := context.WithTimeout(f.ctx, resumeWait)
+		defer cancel()
+		if info, err := f.below.Stat(ctx, s.To); err == nil && info.ID != 0 && info.ID == s.Base.ID {
+			s.Path, s.To = s.To, ""
+		}
 	}
 	switch {
 	case s.State == streaming && resume && f.files[s.Path] == nil && s.readHead() == nil && s.length() > 0:

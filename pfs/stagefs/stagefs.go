@@ -76,7 +76,9 @@ func New(fsys pfs.FileSystem, opts Options) (*FS, error) {
 		opts.Logger = slog.New(slog.DiscardHandler)
 	}
 	f := &FS{below: fsys, opts: opts, files: map[pfs.Path]*file{}, nameless: map[uint64]*file{}, can: map[pfs.Path]known{}, pool: transfer.NewPool(transfer.DefaultMemory)}
+	f.ctx, f.cancel = context.WithCancel(context.Background())
 	if err := f.recover(); err != nil {
+		f.cancel()
 		return nil, err
 	}
 	f.Layer = pfs.NewLayerWith(func(ctx context.Context, a pfs.Access, name pfs.Path, call func(pfs.FileSystem, pfs.Path) error) error {
@@ -87,7 +89,6 @@ func New(fsys pfs.FileSystem, opts Options) (*FS, error) {
 		}
 		return call(fsys, name)
 	}, pfs.Hooks{Open: f.openBelow, Info: f.info})
-	f.ctx, f.cancel = context.WithCancel(context.Background())
 	f.work.Go(func() {
 		for tick := time.NewTicker(retryPending); ; {
 			_ = os.Chtimes(f.held.Name(), time.Time{}, time.Now()) // so that no other process takes over

@@ -272,6 +272,60 @@ func TestResume(t *testing.T) {
 	wantStatus(t, f, incomplete, "")
 }
 
+// TestKilledInRename: what is staged has the name that the store gave the file, if the process ends before it can note that.
+func TestKilledInRename(t *testing.T) {
+	store := newStore()
+	pfstest.MustMkdir(t, store, "/d")
+	for _, name := range []pfs.Path{"/f", "/d/g", "/kept"} {
+		pfstest.WriteFile(t, store, name, []byte("content"))
+	}
+	var f *FS
+	below := &renamer{newFaulty(store), func() { // the records are kept as they are now
+		records, err := filepath.Glob(f.opts.Dir + "/*" + recordSuffix)
+		must(t, err)
+		for _, name := range records {
+			text, err := os.ReadFile(name)
+			must(t, err)
+			must(t, os.WriteFile(name+".saved", text, 0o600))
+		}
+	}}
+	f = newFS(t, below, Options{})
+	for _, name := range []pfs.Path{"/f", "/d/g", "/kept"} {
+		writeAt(t, openFile(t, f, name, 0), "C", 0)
+	}
+	must(t, f.Rename(t.Context(), "/f", "/new"))
+	restore := func() {
+		must(t, f.Close())
+		saved, err := filepath.Glob(f.opts.Dir + "/*.saved")
+		must(t, err)
+		for _, name := range saved {
+			must(t, os.Rename(name, strings.TrimSuffix(name, ".saved")))
+		}
+		f = newFS(t, below, Options{Dir: f.opts.Dir, Resume: true})
+	}
+	restore()
+	pfstest.WantFile(t, f, "/new", []byte("Content"))
+	must(t, f.Rename(t.Context(), "/d", "/e"))
+	restore()
+	pfstest.WantFile(t, f, "/e/g", []byte("Content"))
+	if err := f.Rename(t.Context(), "/kept", "/absent/kept"); err == nil {
+		t.Error("renamed into a directory that does not exist")
+	}
+	restore()
+	pfstest.WantFile(t, f, "/kept", []byte("Content"))
+}
+
+// renamer is a store that calls renamed when a Rename has ended.
+type renamer struct {
+	*faulty
+	renamed func()
+}
+
+func (r *renamer) Rename(ctx context.Context, oldName, newName pfs.Path) error {
+	defer r.renamed()
+	return r.faulty.Rename(ctx, oldName, newName)
+}
+
 // TestContinuedStreamIsSynced: the store may keep bytes of the process that has died.
 func TestContinuedStreamIsSynced(t *testing.T) {
 	f := newFS(t, newStore(), Options{})

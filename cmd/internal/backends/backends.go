@@ -65,6 +65,10 @@ type Caller struct {
 type Store struct {
 	pfs.FileSystem
 	Close func() error
+
+	// Account is by whose rights the store is used: the user or principal, or the file with its token. It is empty where the
+	// rights are those of this process.
+	Account string
 }
 
 // Check returns Invalid unless such a store could be opened.

@@ -38,7 +38,7 @@ func prepareCeph(r *request) (opener, error) {
 		if err != nil {
 			return Store{}, err
 		}
-		return Store{FileSystem: store, Close: store.Close}, nil
+		return Store{FileSystem: store, Close: store.Close, Account: o.User}, nil
 	}, nil
 }
 

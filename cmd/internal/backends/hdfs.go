@@ -40,7 +40,11 @@ func prepareHDFS(r *request) (opener, error) {
 		if err != nil {
 			return Store{}, err
 		}
-		return Store{FileSystem: fsys, Close: fsys.Close}, nil
+		account := o.User
+		if k := o.Kerberos; k != nil {
+			account = cmp.Or(k.Principal, k.TokenFile)
+		}
+		return Store{FileSystem: fsys, Close: fsys.Close, Account: account}, nil
 	}, nil
 }
 

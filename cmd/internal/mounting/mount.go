@@ -274,7 +274,7 @@ func (o options) open(ctx context.Context, a *app.App, mountPoint string) (fsys 
 	if !strings.HasPrefix(o.store, "file:") {
 		fsys.FileSystem = repeatReads(store.FileSystem)
 	}
-	fsys, opts, err = o.stacked(fsys, opts, "", mountPoint)
+	fsys, opts, err = o.stacked(fsys, opts, store.Account, mountPoint)
 	opts.StoreFiles = strings.HasPrefix(o.store, "file:") && opts.Cache == nil
 	return fsys, opts, err
 }
