@@ -799,26 +799,7 @@ func TestRemovedWhileOpen(t *testing.T) {
 // server is replaced.
 func TestUnprivileged(t *testing.T) {
 	t.Parallel()
-	store, cache := t.TempDir(), t.TempDir()
-	for dir := store; dir != "/tmp" && dir != "/"; dir = filepath.Dir(dir) {
-		must(t, os.Chmod(dir, 0o755))
-	}
-	for dir := filepath.Dir(cache); dir != "/tmp" && dir != "/"; dir = filepath.Dir(dir) {
-		must(t, os.Chmod(dir, 0o755))
-	}
-	must(t, os.Chown(cache, Nobody, Nobody))
-	want := pfstest.Pattern(1, 9<<20)
-	must(t, os.WriteFile(store+"/f", want, 0o644))
-	m := mount(t, settings{Store: service(t, store), Cache: cache, Nobody: true})
-	name := m.Dir + "/f"
-	read := func() {
-		t.Helper()
-		if got, err := os.ReadFile(name); err != nil || !bytes.Equal(got, want) {
-			t.Fatalf("%d bytes, %v", len(got), err)
-		}
-	}
-	read()
-	time.Sleep(300 * time.Millisecond) // until it is on the disk
+	m, name, read := unprivileged(t)
 	first := m.status(t)
 	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", first.ServerPID))
 	must(t, err)
@@ -831,21 +812,69 @@ func TestUnprivileged(t *testing.T) {
 	must(t, err)
 	defer f.Close()
 	kill(t, m)
-	got := make([]byte, len(want))
-	if _, err := f.ReadAt(got, 0); err != nil || !bytes.Equal(got, want) {
-		t.Errorf("while the server is replaced: %v", err)
-	}
+	read(f)
 	if st := m.status(t); st.OpenMode != fuse.Passthrough || st.ServerPID == first.ServerPID {
 		t.Errorf("status %+v", st)
 	}
-	read()
+	read(nil)
 	_ = fadviseDontNeed(f)
-	if _, err := f.ReadAt(got, 0); err != nil || !bytes.Equal(got, want) {
-		t.Errorf("the open file: %v", err)
-	}
+	read(f)
 	if c := m.status(t).Cache.(map[string]any); c["hit_bytes"] != nil && c["hit_bytes"] != 0.0 || c["missed_bytes"] != nil && c["missed_bytes"] != 0.0 {
 		t.Errorf("the kernel asked the new server: %v", c)
 	}
+}
+
+// TestStoppedBroker reads on a mount whose broker is stopped, which the server needs for opens.
+func TestStoppedBroker(t *testing.T) {
+	t.Parallel()
+	m, _, read := unprivileged(t)
+	must(t, m.broker.Process.Signal(syscall.SIGSTOP))
+	start := time.Now()
+	read(nil)
+	if took := time.Since(start); took > 2*callWait {
+		t.Errorf("the first file took %v", took)
+	}
+	start = time.Now()
+	read(nil)
+	if took := time.Since(start); took > callWait/2 {
+		t.Errorf("the next file took %v", took)
+	}
+	must(t, m.broker.Process.Signal(syscall.SIGCONT))
+	kill(t, m)
+	read(nil)
+}
+
+// unprivileged mounts without privileges a file that is cached whole, and returns its name, and what reads it: f, or a new
+// open file if f is nil.
+func unprivileged(t *testing.T) (m *mounted, name string, read func(f *os.File)) {
+	store, cache := t.TempDir(), t.TempDir()
+	for dir := store; dir != "/tmp" && dir != "/"; dir = filepath.Dir(dir) {
+		must(t, os.Chmod(dir, 0o755))
+	}
+	for dir := filepath.Dir(cache); dir != "/tmp" && dir != "/"; dir = filepath.Dir(dir) {
+		must(t, os.Chmod(dir, 0o755))
+	}
+	must(t, os.Chown(cache, Nobody, Nobody))
+	want := pfstest.Pattern(1, 9<<20)
+	must(t, os.WriteFile(store+"/f", want, 0o644))
+	m = mount(t, settings{Store: service(t, store), Cache: cache, Nobody: true})
+	name = m.Dir + "/f"
+	read = func(f *os.File) {
+		t.Helper()
+		if f == nil {
+			var err error
+			f, err = os.Open(name)
+			must(t, err)
+			defer f.Close()
+		}
+		got := make([]byte, len(want))
+		if n, err := f.ReadAt(got, 0); err != nil || !bytes.Equal(got, want) {
+			t.Fatalf("%d bytes, %v", n, err)
+		}
+	}
+	read(nil)
+	time.Sleep(300 * time.Millisecond) // until it is on the disk
+	return m, name, read
 }
 
 // TestWatchdog checks that a server that does not answer is replaced, and that a mount ends whose servers never
