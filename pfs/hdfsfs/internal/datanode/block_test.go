@@ -174,6 +174,8 @@ func (p *fakePipeline) write(conn net.Conn, in *bufio.Reader, req *hdfsproto.OpW
 			replies[f.node], sequence = hdfsproto.Status_OOB_RESTART, messageSequence
 		case "lie":
 			sequence++
+		case "short":
+			replies = replies[1:]
 		case "end":
 			return
 		case "silence":
@@ -223,7 +225,7 @@ func (p *fakePipeline) packet(in *bufio.Reader) (*hdfsproto.PacketHeader, error)
 func TestBlockRepaired(t *testing.T) {
 	const packets = 5
 	data := pattern((packets-1)*packetBytes + 700)
-	for _, f := range []fault{{}, {"error", 0}, {"error", 2}, {"restart", 1}, {"lie", 0}, {"end", 0}, {"silence", 0}} {
+	for _, f := range []fault{{}, {"error", 0}, {"error", 2}, {"restart", 1}, {"lie", 0}, {"short", 0}, {"end", 0}, {"silence", 0}} {
 		for at := range packets + 1 {
 			if f.what == "silence" && at != 2 {
 				continue // it takes time

@@ -319,6 +319,9 @@ func (f *flow) receive() *PipelineError {
 		if n := ack.GetSequence(); n == heartbeatSequence || n == messageSequence {
 			continue
 		}
+		if len(ack.GetReplies()) != len(f.line.nodes) {
+			return f.blame(f.line, errMalformed, 0) // one that is not named may not have the packet
+		}
 		f.mu.Lock()
 		last, err := f.acknowledge(ack.GetSequence())
 		f.strikes = 0
