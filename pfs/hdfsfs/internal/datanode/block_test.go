@@ -34,6 +34,7 @@ type fakePipeline struct {
 	copied     int // transfers
 
 	fault func(stage hdfsproto.Stage, packet int) fault // of the pipelines, -1 is the request
+	probe func()                                        // called instead of an answer to a probe
 }
 
 // fault is what a pipeline does instead of acknowledging a packet.
@@ -117,6 +118,10 @@ func (p *fakePipeline) serve(conn net.Conn) {
 	}
 	switch op[2] {
 	case opReadBlock: // a probe
+		if p.probe != nil {
+			p.probe()
+			return
+		}
 		answer(conn, &hdfsproto.BlockOpResponse{Status: hdfsproto.Status_ERROR.Enum()})
 	case opTransferBlock:
 		p.mu.Lock()
@@ -409,6 +414,36 @@ func TestBlockSync(t *testing.T) {
 				t.Errorf("%s at packet %d: the checksum is %x", what, at, hash)
 			}
 		}
+	}
+}
+
+// TestBlockSlow acknowledges a packet while the DataNode is asked whether it is there, which it does not answer.
+func TestBlockSlow(t *testing.T) {
+	asked, next := make(chan struct{}), make(chan struct{})
+	p := &fakePipeline{t: t}
+	p.fault = func(_ hdfsproto.Stage, packet int) fault {
+		switch packet {
+		case 0:
+			<-asked
+		case 1:
+			close(next)
+			time.Sleep(200 * time.Millisecond) // until the answer would be there
+		}
+		return fault{}
+	}
+	p.probe = func() {
+		close(asked)
+		<-next
+	}
+	b, err := p.client(time.Second).Create(p, p.located(1, 1), BlockOptions{Size: 1 << 30, Replicas: 1}, new(Sums))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err = b.Write(pattern(1000)); err == nil {
+		_, err = b.Close()
+	}
+	if err != nil || len(p.built) != 1 {
+		t.Errorf("pipelines %v, %v", p.built, err)
 	}
 }
 

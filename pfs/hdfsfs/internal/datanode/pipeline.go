@@ -344,15 +344,18 @@ func (f *flow) receive() *PipelineError {
 const maxStrikes = 2
 
 // stalled is called when nothing was acknowledged for a while. It ends the flow if a DataNode does not answer, or after
-// some time.
+// some time, unless a packet is acknowledged meanwhile.
 func (f *flow) stalled() {
+	f.mu.Lock()
+	oldest := f.oldest()
+	f.mu.Unlock()
 	var cause *PipelineError
 	if bad := f.silent(f.line); len(bad) > 0 {
 		cause = f.blame(f.line, errSilent, bad...)
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.over || f.sent == 0 {
+	if oldest == nil || f.oldest() != oldest {
 		return
 	}
 	if f.strikes++; cause == nil && f.strikes >= maxStrikes {
@@ -364,4 +367,12 @@ func (f *flow) stalled() {
 	}
 	f.cause = cause
 	f.conn.Close()
+}
+
+// oldest returns the first packet that is sent and not acknowledged, nil if there is none.
+func (f *flow) oldest() *outPacket {
+	if f.over || f.sent == 0 {
+		return nil
+	}
+	return f.queue[0]
 }
