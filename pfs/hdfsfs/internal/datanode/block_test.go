@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strconv"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -32,6 +33,7 @@ type fakePipeline struct {
 	nodes      int // of the last pipeline
 	spare      int // DataNodes that the NameNode may add
 	copied     int // transfers
+	down       int // the port of a DataNode that refuses connections
 
 	fault func(stage hdfsproto.Stage, packet int) fault // of the pipelines, -1 is the request
 	probe func()                                        // called instead of an answer to a probe
@@ -98,7 +100,13 @@ func (p *fakePipeline) Address(node *hdfsproto.DatanodeID) string { return Addre
 
 // client returns a client of the DataNodes.
 func (p *fakePipeline) client(timeout time.Duration) *Client {
-	c := NewClient(Options{Timeout: timeout, Dial: func(context.Context, string) (net.Conn, error) {
+	c := NewClient(Options{Timeout: timeout, Dial: func(_ context.Context, address string) (net.Conn, error) {
+		p.mu.Lock()
+		down := Address(fakeInfo(p.down).GetId(), false)
+		p.mu.Unlock()
+		if address == down {
+			return nil, syscall.ECONNREFUSED
+		}
 		ours, theirs, err := connected()
 		if err == nil {
 			go p.serve(theirs)
@@ -302,6 +310,36 @@ func TestBlockLost(t *testing.T) {
 	}
 	if p.copied != 1 {
 		t.Errorf("%d DataNodes were added", p.copied)
+	}
+}
+
+// TestBlockSourceDown loses the DataNode that is to copy the block to another one: the next one does it, and the new one is not blamed.
+func TestBlockSourceDown(t *testing.T) {
+	p := &fakePipeline{t: t, spare: 2}
+	p.fault = func(stage hdfsproto.Stage, packet int) fault {
+		if stage == hdfsproto.Stage_PIPELINE_SETUP_CREATE && packet == 0 {
+			p.mu.Lock()
+			defer p.mu.Unlock()
+			p.down = 1
+			return fault{"error", 2}
+		}
+		return fault{}
+	}
+	c := p.client(30 * time.Second)
+	b, err := c.Create(p, p.located(1, 3), BlockOptions{Size: 1 << 30, Replicas: 4}, new(Sums))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err = b.Write(pattern(1000)); err == nil {
+		_, err = b.Close()
+	}
+	var dead []string
+	for _, node := range c.Dead() {
+		dead = append(dead, node.GetId().GetUuid())
+	}
+	slices.Sort(dead)
+	if err != nil || p.copied != 1 || p.nodes != 2 || !slices.Equal(dead, []string{"1", "3"}) {
+		t.Errorf("%d copies, %d DataNodes at the end, dead are %v, %v", p.copied, p.nodes, dead, err)
 	}
 }
 

@@ -141,39 +141,50 @@ func (b *Block) lacks() bool {
 	return n <= b.opts.Replicas/2 || b.appended && n < b.opts.Replicas
 }
 
-// enlarge adds a DataNode to the pipeline, if there is one, and has it get what is acknowledged. The block is also written
-// without it.
+// enlarge adds a DataNode to the pipeline, if there is one, and has it get what is acknowledged from one of the others, which are
+// asked in turn. The block is also written without it.
 func (b *Block) enlarge() {
+	ctx, cancel := context.WithTimeout(b.life, b.client.opts.Timeout+time.Duration(b.acked/transferSpeed)*time.Second)
+	defer cancel()
+	for _, source := range b.line.nodes {
+		if !b.enlargeFrom(ctx, source) || ctx.Err() != nil {
+			return
+		}
+	}
+}
+
+// enlargeFrom adds a DataNode to the pipeline that gets what is acknowledged from source. It reports whether there is one, but the
+// copy failed.
+func (b *Block) enlargeFrom(ctx context.Context, source *hdfsproto.DatanodeInfo) (failed bool) {
 	l := b.line
 	located, err := b.nameNode.Another(b.life, l.sized(b.acked), l.nodes, l.storages, b.failed)
 	if err != nil {
-		return
+		return false
 	}
 	more := newPipeline(located)
 	i := slices.IndexFunc(more.nodes, func(n *hdfsproto.DatanodeInfo) bool {
 		return !slices.ContainsFunc(l.nodes, func(o *hdfsproto.DatanodeInfo) bool { return o.GetId().GetUuid() == n.GetId().GetUuid() })
 	})
 	if i < 0 {
-		return
+		return false
 	}
-	node := more.nodes[i]
-	if err := b.transfer(more, i); err != nil {
-		b.failed = append(b.failed, node)
-		b.client.noteDead([]*hdfsproto.DatanodeInfo{node})
-		return
-	}
-	l.nodes, l.types, l.storages = append(l.nodes, node), append(l.types, more.types[i]), append(l.storages, more.storages[i])
-}
-
-// transfer has the first DataNode of the pipeline copy the block to the DataNode number i of more.
-func (b *Block) transfer(more *pipeline, i int) error {
-	ctx, cancel := context.WithTimeout(b.life, b.client.opts.Timeout+time.Duration(b.acked/transferSpeed)*time.Second)
-	defer cancel()
-	cn, err := b.client.connectNew(ctx, Replica{Address: b.nameNode.Address(b.line.nodes[0].GetId()), Block: b.line.block, Token: more.token})
+	cn, err := b.client.connectNew(ctx, Replica{Address: b.nameNode.Address(source.GetId()), Block: l.block, Token: more.token})
 	if err != nil {
-		return err
+		return true // it says nothing about the new one
 	}
 	defer cn.Close()
+	node := more.nodes[i]
+	if err := b.transfer(ctx, cn, more, i); err != nil {
+		b.failed = append(b.failed, node)
+		b.client.noteDead([]*hdfsproto.DatanodeInfo{node})
+		return true
+	}
+	l.nodes, l.types, l.storages = append(l.nodes, node), append(l.types, more.types[i]), append(l.storages, more.storages[i])
+	return false
+}
+
+// transfer has a DataNode copy the block to the DataNode number i of more.
+func (b *Block) transfer(ctx context.Context, cn *conn, more *pipeline, i int) error {
 	stop := context.AfterFunc(ctx, func() { cn.Close() })
 	defer stop()
 	p, err := appendMessage([]byte{0, version, opTransferBlock}, &hdfsproto.OpTransferBlock{
