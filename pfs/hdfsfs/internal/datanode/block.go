@@ -93,6 +93,7 @@ type Block struct {
 	busy   int64        // the sequence of the packet that is sent last
 	window int          // bytes in queue
 	acked  int64        // the end of what is acknowledged
+	synced bool         // Sync has put a packet in queue
 	ended  bool
 	err    error // once it has ended
 }
@@ -252,6 +253,7 @@ func (b *Block) enqueue(p *outPacket) error {
 		b.recycle(p)
 		return b.failure()
 	}
+	b.synced = b.synced || p.sync && !p.last
 	b.queue = append(b.queue, p)
 	b.window += len(p.data)
 	b.stir()

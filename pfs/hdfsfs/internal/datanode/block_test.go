@@ -485,6 +485,35 @@ func TestBlockSlow(t *testing.T) {
 	}
 }
 
+// TestBlockRefilled loses one DataNode of three. It is replaced if the block was synced before.
+func TestBlockRefilled(t *testing.T) {
+	for _, synced := range []bool{false, true} {
+		p := &fakePipeline{t: t, spare: 1, fault: func(stage hdfsproto.Stage, packet int) fault {
+			if stage == hdfsproto.Stage_PIPELINE_SETUP_CREATE && packet == 1 {
+				return fault{"error", 1}
+			}
+			return fault{}
+		}}
+		b, err := p.client(30*time.Second).Create(p, p.located(1, 3), BlockOptions{Size: 1 << 30, Replicas: 3}, new(Sums))
+		if err != nil {
+			t.Fatal(err)
+		}
+		data := pattern(2 * packetBytes)
+		if err = b.Write(data[:packetBytes]); err == nil && synced {
+			err = b.Sync()
+		}
+		if err == nil {
+			err = b.Write(data[packetBytes:])
+		}
+		if err == nil {
+			_, err = b.Close()
+		}
+		if err != nil || !bytes.Equal(p.data, data) || (p.copied == 1) != synced || (p.nodes == 3) != synced {
+			t.Errorf("synced %v: %d copies, %d DataNodes at the end, %v", synced, p.copied, p.nodes, err)
+		}
+	}
+}
+
 // hashOf is the checksum of a block.
 func hashOf(data []byte) [md5.Size]byte { return md5.Sum(sumsOf(data)) }
 

@@ -29,7 +29,8 @@
 //	closing              the last packet is acknowledged                done
 //	repairing            a pipeline of those that are left, and a       streaming from the first packet that is not
 //	                     new one if half of the replicas are lost,      acknowledged; done if it was closing
-//	                     with a new generation of the block             and need not be on the disks
+//	                     or one of a block that is appended or          and need not be on the disks
+//	                     synced, with a new generation of the block
 //	repairing            none is left, or the NameNode refuses          failed
 //
 // Sync sends what there is in a packet that asks the DataNodes to write the block to their disks. Packets begin at the

@@ -135,10 +135,12 @@ func (b *Block) leaveOut(failure *PipelineError, patience *time.Time) error {
 }
 
 // lacks reports whether the pipeline is to get another DataNode, as Hadoop's clients decide it: if half of the replicas
-// are lost, or one of a block that already had replicas.
+// are lost, or one of a block whose bytes somebody may count on, because it already had replicas or was synced.
 func (b *Block) lacks() bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
 	n := len(b.line.nodes)
-	return n <= b.opts.Replicas/2 || b.appended && n < b.opts.Replicas
+	return n <= b.opts.Replicas/2 || (b.appended || b.synced) && n < b.opts.Replicas
 }
 
 // enlarge adds a DataNode to the pipeline, if there is one, and has it get what is acknowledged from one of the others, which are
