@@ -77,6 +77,8 @@ type Block struct {
 
 	// Of run, and of Create and Append before it.
 	line     *pipeline
+	agreed   *pipeline                 // as the NameNode knows it, without DataNodes that have been silent since
+	revived  bool                      // the pipeline was that one again, without progress since
 	failed   []*hdfsproto.DatanodeInfo // of this block
 	repairs  int                       // one after the other
 	repaired int64                     // what was acknowledged at the first of them
@@ -131,6 +133,7 @@ func (c *Client) Append(n NameNode, located *hdfsproto.LocatedBlock, o BlockOpti
 func (c *Client) newBlock(n NameNode, located *hdfsproto.LocatedBlock, o BlockOptions, sums *Sums) *Block {
 	b := &Block{client: c, nameNode: n, opts: o, sums: sums, summed: len(sums.Whole), line: newPipeline(located),
 		done: make(chan struct{}), wake: make(chan struct{}, 1)}
+	b.agreed = b.line.clone()
 	b.moved = sync.NewCond(&b.mu)
 	b.life, b.end = context.WithCancel(context.Background())
 	return b

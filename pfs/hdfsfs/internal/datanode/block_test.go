@@ -168,7 +168,8 @@ func (p *fakePipeline) write(conn net.Conn, in *bufio.Reader, req *hdfsproto.OpW
 	}
 	p.mu.Unlock()
 	if f := p.fault(stage, -1); f.what != "" {
-		answer(conn, &hdfsproto.BlockOpResponse{Status: hdfsproto.Status_ERROR.Enum(), FirstBadLink: proto.String("fd00::1:" + strconv.Itoa(int(req.GetTargets()[f.node-1].GetId().GetTransferPort())))})
+		bad := req.GetTargets()[f.node-1].GetId()
+		answer(conn, &hdfsproto.BlockOpResponse{Status: hdfsproto.Status_ERROR.Enum(), FirstBadLink: proto.String(bad.GetIpAddr() + ":" + strconv.Itoa(int(bad.GetTransferPort())))})
 		return
 	}
 	answer(conn, &hdfsproto.BlockOpResponse{Status: hdfsproto.Status_SUCCESS.Enum()})
@@ -310,6 +311,52 @@ func TestBlockLost(t *testing.T) {
 	}
 	if p.copied != 1 {
 		t.Errorf("%d DataNodes were added", p.copied)
+	}
+}
+
+// TestBlockRevived loses all DataNodes of a pipeline. Those that were left out before are asked again, because they may still have what
+// is acknowledged, but not if they are silent.
+func TestBlockRevived(t *testing.T) {
+	const packets = 3
+	data := pattern(packets * packetBytes)
+	for _, test := range []struct {
+		what          string
+		nodes, builds int
+		lost          bool
+	}{
+		{"end", 2, 3, false}, // the other one is down then
+		{"end", 1, 2, false},
+		{"error", 1, 2, false},
+		{"silence", 1, 1, true},
+	} {
+		p := &fakePipeline{t: t}
+		p.fault = func(stage hdfsproto.Stage, packet int) fault {
+			p.mu.Lock()
+			defer p.mu.Unlock()
+			switch {
+			case stage == hdfsproto.Stage_PIPELINE_SETUP_CREATE && packet == 1:
+				p.down = 2
+				return fault{test.what, 0}
+			case stage == hdfsproto.Stage_PIPELINE_SETUP_STREAMING_RECOVERY && packet < 0 && p.nodes == 2:
+				return fault{"refused", 1}
+			}
+			return fault{}
+		}
+		limit := 30 * time.Second
+		if test.lost {
+			limit, p.probe = time.Second, func() {}
+		}
+		b, err := p.client(limit).Create(p, p.located(1, test.nodes), BlockOptions{Size: 1 << 30, Replicas: test.nodes}, new(Sums))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err = b.Write(data); err == nil {
+			_, err = b.Close()
+		}
+		var lost *LostError
+		if errors.As(err, &lost) != test.lost || !test.lost && (err != nil || !bytes.Equal(p.data, data)) || len(p.built) != test.builds {
+			t.Errorf("%s of %d DataNodes: %d bytes are stored of %d, pipelines %v, %v", test.what, test.nodes, len(p.data), len(data), p.built, err)
+		}
 	}
 }
 

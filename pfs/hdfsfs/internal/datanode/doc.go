@@ -31,7 +31,10 @@
 //	                     new one if half of the replicas are lost,      acknowledged; done if it was closing
 //	                     or one of a block that is appended or          and need not be on the disks
 //	                     synced, with a new generation of the block
-//	repairing            none is left, or the NameNode refuses          failed
+//	repairing            none is left                                   repairing with those of the last pipeline that
+//	                                                                    the NameNode knows, without the silent ones
+//	repairing            none of those is left either before a packet   failed
+//	                     is acknowledged, or the NameNode refuses
 //
 // Sync sends what there is in a packet that asks the DataNodes to write the block to their disks. Packets begin at the
 // start of a chunk, because their checksums are of whole chunks: one that follows the middle of a chunk sends that chunk again, and

@@ -51,6 +51,13 @@ func newPipeline(b *hdfsproto.LocatedBlock) *pipeline {
 	return l
 }
 
+// clone returns a copy of the pipeline.
+func (l *pipeline) clone() *pipeline {
+	c := *l
+	c.nodes, c.types, c.storages = slices.Clone(l.nodes), slices.Clone(l.types), slices.Clone(l.storages)
+	return &c
+}
+
 // sized returns the block with this length.
 func (l *pipeline) sized(n int64) *hdfsproto.ExtendedBlock {
 	b := proto.CloneOf(l.block)
@@ -89,6 +96,12 @@ func (e *PipelineError) Error() string {
 }
 
 func (e *PipelineError) Unwrap() error { return e.err }
+
+// slow reports whether Bad did not answer in time, so that asking it again would probably take as long again.
+func (e *PipelineError) slow() bool {
+	var timeout net.Error
+	return e.err == errSilent || e.err == errStalled || errors.As(e.err, &timeout) && timeout.Timeout()
+}
 
 // blame returns the error of DataNodes of a pipeline.
 func (b *Block) blame(l *pipeline, err error, nodes ...int) *PipelineError {
@@ -235,9 +248,7 @@ type flow struct {
 // stream sends the queue, and what comes to it, and receives the acknowledgements. It returns nil when the last packet is
 // acknowledged.
 func (b *Block) stream(cn *conn) *PipelineError {
-	line := *b.line
-	line.nodes = slices.Clone(line.nodes)
-	f := &flow{Block: b, line: &line, conn: cn}
+	f := &flow{Block: b, line: b.line.clone(), conn: cn}
 	b.mu.Lock()
 	b.sent = 0
 	f.timer = time.AfterFunc(b.client.opts.Timeout, f.stalled)

@@ -80,6 +80,7 @@ func (b *Block) repair(failure *PipelineError) (*conn, error) {
 			return nil, err
 		}
 		b.line.block = fresh
+		b.agreed = b.line.clone()
 		if stage == hdfsproto.Stage_PIPELINE_CLOSE_RECOVERY {
 			cn.Close()
 			return nil, nil
@@ -106,11 +107,12 @@ func (b *Block) noteProgress() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.acked > b.repaired {
-		b.repaired, b.repairs = b.acked, 0
+		b.repaired, b.repairs, b.revived = b.acked, 0, false
 	}
 }
 
-// leaveOut takes the DataNodes that failed out of the pipeline. The only one, if it restarts, is waited for.
+// leaveOut takes the DataNodes that failed out of the pipeline. The only one, if it restarts, is waited for. If none is left,
+// those that the NameNode still knows are asked once more: one that only lost a connection has all that is acknowledged.
 func (b *Block) leaveOut(failure *PipelineError, patience *time.Time) error {
 	if len(b.line.nodes) == 1 && (failure.restarting || !patience.IsZero()) {
 		if patience.IsZero() {
@@ -126,11 +128,18 @@ func (b *Block) leaveOut(failure *PipelineError, patience *time.Time) error {
 		}
 	}
 	b.line.drop(failure.Bad)
+	if failure.slow() {
+		b.agreed.drop(failure.Bad)
+	}
 	b.failed = append(b.failed, failure.Bad...)
 	b.client.noteDead(failure.Bad)
-	if len(b.line.nodes) == 0 {
+	if len(b.line.nodes) > 0 {
+		return nil
+	}
+	if b.revived || len(b.agreed.nodes) == 0 {
 		return &LostError{failure}
 	}
+	b.line, b.revived = b.agreed.clone(), true
 	return nil
 }
 
