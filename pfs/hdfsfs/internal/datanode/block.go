@@ -96,6 +96,7 @@ type Block struct {
 	window int          // bytes in queue
 	acked  int64        // the end of what is acknowledged
 	synced bool         // Sync has put a packet in queue
+	copied bool         // a DataNode got a copy of the block since the last Sync
 	ended  bool
 	err    error // once it has ended
 }
@@ -212,18 +213,30 @@ func (b *Block) Sync() error {
 		return err
 	}
 	b.filling.sync = true
-	if err := b.cut(); err != nil {
-		return err
+	err := b.cut()
+	for err == nil {
+		var copied bool
+		if copied, err = b.settle(); !copied {
+			break
+		}
+		// A DataNode ignores a packet whose bytes it got with its copy, but always syncs with an empty one.
+		err = b.enqueueEmpty(&outPacket{sync: true})
 	}
+	return err
+}
+
+// settle waits until all packets are acknowledged, and reports whether a DataNode got a copy of the block since it was last called.
+func (b *Block) settle() (copied bool, err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for !b.ended && len(b.queue) > 0 {
 		b.moved.Wait()
 	}
 	if b.ended {
-		return b.failure()
+		return false, b.failure()
 	}
-	return nil
+	copied, b.copied = b.copied, false
+	return copied, nil
 }
 
 // Length returns the length of the block, with what is on its way.
@@ -242,6 +255,16 @@ func (b *Block) cut() error {
 	}
 	if b.summed = len(b.sums.Whole); b.opts.unit {
 		b.sums.Whole, b.summed = b.sums.Whole[:0], 0
+	}
+	return b.enqueue(p)
+}
+
+// enqueueEmpty hands a packet without bytes to the sender.
+func (b *Block) enqueueEmpty(p *outPacket) error {
+	p.sequence, p.offset = b.sequence, b.length
+	b.sequence++
+	if err := p.encode(nil); err != nil {
+		return err
 	}
 	return b.enqueue(p)
 }
@@ -289,10 +312,7 @@ func (b *Block) Close() (*hdfsproto.ExtendedBlock, error) {
 	defer b.end()
 	err := b.cut()
 	if err == nil {
-		last := &outPacket{sequence: b.sequence, offset: b.length, last: true, sync: b.opts.Durable}
-		if err = last.encode(nil); err == nil {
-			err = b.enqueue(last)
-		}
+		err = b.enqueueEmpty(&outPacket{last: true, sync: b.opts.Durable})
 	}
 	if err != nil {
 		b.Abort()

@@ -30,10 +30,12 @@ type fakePipeline struct {
 	generation uint64   // the last one that was given out
 	replaced   []uint64 // generations that the NameNode was told of
 	built      []hdfsproto.Stage
-	nodes      int // of the last pipeline
-	spare      int // DataNodes that the NameNode may add
-	copied     int // transfers
-	down       int // the port of a DataNode that refuses connections
+	nodes      int   // of the last pipeline
+	spare      int   // DataNodes that the NameNode may add
+	copied     int   // transfers
+	copy       int64 // bytes of the last copy
+	volatile   bool  // the copy was not written to the disk
+	down       int   // the port of a DataNode that refuses connections
 
 	fault func(stage hdfsproto.Stage, packet int) fault // of the pipelines, -1 is the request
 	probe func()                                        // called instead of an answer to a probe
@@ -134,6 +136,7 @@ func (p *fakePipeline) serve(conn net.Conn) {
 	case opTransferBlock:
 		p.mu.Lock()
 		p.copied++
+		p.copy, p.volatile = int64(len(p.data)), true
 		p.mu.Unlock()
 		answer(conn, &hdfsproto.BlockOpResponse{Status: hdfsproto.Status_SUCCESS.Enum()})
 	case opWriteBlock:
@@ -198,6 +201,9 @@ func (p *fakePipeline) write(conn net.Conn, in *bufio.Reader, req *hdfsproto.OpW
 		}
 		p.mu.Lock()
 		p.synced = h.GetSync()
+		if n := int64(h.GetLength()); p.synced && (n == 0 || h.GetOffset()+n > p.copy) {
+			p.volatile = false // as DataNodes do it
+		}
 		p.mu.Unlock()
 		answer(conn, &hdfsproto.PipelineAck{Sequence: &sequence, Replies: replies})
 		if f.what != "" {
@@ -228,7 +234,7 @@ func (p *fakePipeline) packet(in *bufio.Reader) (*hdfsproto.PacketHeader, error)
 	sums, data := body[:len(body)-int(h.GetLength())], body[len(body)-int(h.GetLength()):]
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if (checksums{castagnoli, Chunk}).verify(sums, data) >= 0 || h.GetOffset() > int64(len(p.data)) || h.GetOffset()%Chunk != 0 && !h.GetLast() {
+	if (checksums{castagnoli, Chunk}).verify(sums, data) >= 0 || h.GetOffset() > int64(len(p.data)) || h.GetOffset()%Chunk != 0 && len(data) > 0 {
 		p.t.Errorf("a packet of %d bytes at %d, there are %d bytes, or its checksums are wrong", len(data), h.GetOffset(), len(p.data))
 	}
 	p.data = append(p.data[:h.GetOffset()], data...)
@@ -529,6 +535,35 @@ func TestBlockSlow(t *testing.T) {
 	}
 	if err != nil || len(p.built) != 1 {
 		t.Errorf("pipelines %v, %v", p.built, err)
+	}
+}
+
+// TestBlockCopySynced loses the acknowledgement of a Sync. The DataNode that is added gets a copy with what the packet had, and also
+// writes it to its disk.
+func TestBlockCopySynced(t *testing.T) {
+	p := &fakePipeline{t: t, spare: 1, fault: func(stage hdfsproto.Stage, packet int) fault {
+		if stage == hdfsproto.Stage_PIPELINE_SETUP_CREATE && packet == 0 {
+			return fault{"end", 0}
+		}
+		return fault{}
+	}}
+	b, err := p.client(30*time.Second).Create(p, p.located(1, 3), BlockOptions{Size: 1 << 30, Replicas: 3}, new(Sums))
+	if err != nil {
+		t.Fatal(err)
+	}
+	data := pattern(3000)
+	for _, part := range [][]byte{data[:1000], data[1000:]} {
+		if err = b.Write(part); err == nil {
+			err = b.Sync()
+		}
+		p.mu.Lock()
+		if err != nil || p.copied != 1 || !p.synced || p.volatile {
+			t.Errorf("%d copies, synced %v, volatile %v, %v", p.copied, p.synced, p.volatile, err)
+		}
+		p.mu.Unlock()
+	}
+	if _, err := b.Close(); err != nil || !bytes.Equal(p.data, data) {
+		t.Errorf("%d bytes are stored of %d, %v", len(p.data), len(data), err)
 	}
 }
 

@@ -191,6 +191,9 @@ func (b *Block) enlargeFrom(ctx context.Context, source *hdfsproto.DatanodeInfo)
 		return true
 	}
 	l.nodes, l.types, l.storages = append(l.nodes, node), append(l.types, more.types[i]), append(l.storages, more.storages[i])
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.copied = true
 	return false
 }
 
