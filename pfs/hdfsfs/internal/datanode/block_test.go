@@ -476,6 +476,8 @@ func TestBlockSync(t *testing.T) {
 			var once sync.Once
 			left := at
 			p.fault = func(_ hdfsproto.Stage, packet int) (now fault) {
+				p.mu.Lock()
+				defer p.mu.Unlock()
 				if left--; packet >= 0 && left < 0 {
 					once.Do(func() { now = fault{what, 1} })
 				}

@@ -41,7 +41,6 @@ type cluster struct {
 	nodes   []*fakeNode
 	names   []string
 	damages []Damage
-	asked   int // for locations
 	client  *Client
 }
 
@@ -97,7 +96,6 @@ func (c *cluster) block() *hdfsproto.ExtendedBlock {
 
 // Block implements File.
 func (c *cluster) Block(context.Context, int64, bool) (*hdfsproto.LocatedBlock, error) {
-	c.asked++
 	b := &hdfsproto.LocatedBlock{Block: c.block(), Offset: proto.Uint64(0), Corrupt: proto.Bool(false), Token: noToken()}
 	for i := range c.nodes {
 		b.Locations = append(b.Locations, &hdfsproto.DatanodeInfo{Id: &hdfsproto.DatanodeID{
