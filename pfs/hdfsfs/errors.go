@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"slices"
 	"strings"
 
@@ -71,9 +72,11 @@ func nameNodeSilent(err error) bool {
 	return errors.As(err, &late)
 }
 
-// kindOf classifies an error of the cluster and of the network.
+// kindOf classifies an error of the cluster and of the network. A connection that could not be made in time is a
+// context.DeadlineExceeded, too, but no caller gave up.
 func kindOf(err error) pfs.Kind {
 	var remote *rpc.RemoteError
+	var network *net.OpError
 	var known *pfs.Error
 	var k pfs.Kind
 	switch {
@@ -81,7 +84,9 @@ func kindOf(err error) pfs.Kind {
 		return known.Kind
 	case errors.As(err, &k):
 		return k
-	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
+	case errors.Is(err, context.Canceled):
+		return pfs.Canceled
+	case errors.Is(err, context.DeadlineExceeded) && !errors.As(err, &network):
 		return pfs.Canceled
 	case errors.As(err, &remote):
 		return remoteKind(remote)

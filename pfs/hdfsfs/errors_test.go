@@ -1,8 +1,11 @@
 package hdfsfs
 
 import (
+	"context"
+	"net"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/paddlecloud/pfs/pfs"
 	"github.com/paddlecloud/pfs/pfs/hdfsfs/internal/rpc"
@@ -55,6 +58,30 @@ func TestPlainErrors(t *testing.T) {
 	} {
 		if got := fail("hdfsfs.Test", "/f", test.err).Error(); got != test.want {
 			t.Errorf("%q, want %q", got, test.want)
+		}
+	}
+}
+
+// TestDialTimeout tells a server that cannot be connected to in time from a caller who gave up.
+func TestDialTimeout(t *testing.T) {
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	late, cancel := context.WithTimeout(t.Context(), 0)
+	defer cancel()
+	dial := func(ctx context.Context, limit time.Duration) error {
+		_, err := (&net.Dialer{Timeout: limit}).DialContext(ctx, "tcp", "127.0.0.1:9")
+		return err
+	}
+	for _, test := range []struct {
+		err  error
+		kind pfs.Kind
+	}{
+		{dial(t.Context(), 1), pfs.Unavailable},
+		{dial(ended, 0), pfs.Canceled},
+		{late.Err(), pfs.Canceled},
+	} {
+		if got := kindOf(test.err); got != test.kind {
+			t.Errorf("%v is %q, want %q", test.err, got, test.kind)
 		}
 	}
 }

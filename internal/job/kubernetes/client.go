@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"net"
 	"net/http"
 	"slices"
 	"strings"
@@ -293,7 +294,8 @@ func known(err error) error {
 	if errors.As(err, &status) {
 		kind = kindOf(err, int(status.Status().Code))
 	}
-	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+	var network *net.OpError // a connection that could not be made in time is a context.DeadlineExceeded, too
+	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) && !errors.As(err, &network) {
 		kind = pfs.Canceled
 	}
 	return pfs.Errorf(op, "", kind, "Kubernetes: %w", err)

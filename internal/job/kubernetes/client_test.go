@@ -2,13 +2,16 @@ package kubernetes
 
 import (
 	"context"
+	"net"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/paddlecloud/pfs/internal/fair"
+	"github.com/paddlecloud/pfs/pfs"
 )
 
 // tokens lets a request pass for each token.
@@ -72,5 +75,16 @@ func TestInTurn(t *testing.T) {
 	}
 	if at == 0 || at > 3 {
 		t.Errorf("the request of the other user was number %d", at)
+	}
+}
+
+// TestNoConnection tells a server that cannot be connected to in time from a caller who gave up.
+func TestNoConnection(t *testing.T) {
+	_, late := net.DialTimeout("tcp", "127.0.0.1:9", 1)
+	kinds := map[error]pfs.Kind{late: pfs.Unavailable, context.DeadlineExceeded: pfs.Canceled, context.Canceled: pfs.Canceled}
+	for err, want := range kinds {
+		if got := pfs.KindOf(known(&url.Error{Op: "Get", URL: "https://kubernetes/", Err: err})); got != want {
+			t.Errorf("%v is %q, want %q", err, got, want)
+		}
 	}
 }
