@@ -151,7 +151,7 @@ func (f *FS) beginAppend(ctx context.Context, at string, st status) (*attempt, e
 			return a, nil
 		}
 	}
-	a.abandon()
+	a.yield(ctx)
 	return nil, err
 }
 
@@ -211,6 +211,11 @@ func (a *attempt) sync(ctx context.Context) error {
 		}
 		length = b.Length()
 	}
+	return a.fsync(ctx, length)
+}
+
+// fsync tells the NameNode the length of the last block, unless it is negative.
+func (a *attempt) fsync(ctx context.Context, length int64) error {
 	return a.fs.ask(ctx, "fsync", &hdfsproto.FsyncRequest{Path: &a.path, Holder: &a.holder, LastLength: &length, Inode: &a.inode},
 		new(hdfsproto.FsyncResponse), rpc.Idempotent)
 }
@@ -377,6 +382,15 @@ func (a *attempt) abandon() {
 		a.now = nil
 	}
 	a.fs.client.leases.release(a.holder)
+}
+
+// yield abandons a file of which everything is acknowledged, and has HDFS close it. By itself, HDFS does so only for another
+// writer, or much later, and makes no replicas until then. A writer that has taken the file over keeps it.
+func (a *attempt) yield(ctx context.Context) {
+	a.abandon()
+	if a.fsync(ctx, -1) == nil { // the lease is still its own
+		_, _ = a.fs.askFile(ctx, "recoverLease", a.path)
+	}
 }
 
 // discard gives the attempt up and removes what there is of it.

@@ -295,14 +295,13 @@ func (h *handle) flush(ctx context.Context, op string) error {
 	return h.check(ctx, op)
 }
 
-// release closes a file of which everything is synced. The file keeps its time, which somebody may have set since the Sync. If the
-// close fails, HDFS closes it for another writer once the lease was not renewed for a minute.
+// release closes a file of which everything is synced. The file keeps its time, which somebody may have set since the Sync.
 func (h *handle) release(ctx context.Context) {
 	a := h.now
 	h.now = nil
 	st, err := h.status(ctx)
 	if a.closeFile(ctx) != nil {
-		a.abandon()
+		a.yield(ctx)
 		return
 	}
 	if err == nil {

@@ -115,6 +115,53 @@ func TestAppendLost(t *testing.T) {
 	}
 }
 
+// TestReleased loses the pipeline of a file of which everything is synced, or that of an append before its first byte. HDFS
+// closes the file soon, without another writer, unless another writer has it.
+func TestReleased(t *testing.T) {
+	c := testbed.HDFS(t)
+	f := open(t, options(c, c.Scratch(t)))
+	closed := func(at string) bool {
+		yes, err := f.askFile(t.Context(), "isFileClosed", at)
+		must(t, err)
+		return yes
+	}
+	wantClosed := func(name, at string) {
+		t.Helper()
+		for end := time.Now().Add(10 * time.Second); !closed(at); must(t, wait(t.Context(), 100*time.Millisecond)) {
+			if time.Now().After(end) {
+				t.Fatalf("%s is still open", name)
+			}
+		}
+	}
+	h := openFor(t, f, "/f", appending|pfs.OpenCreate)
+	appendAll(t, h, []byte("content"))
+	must(t, h.Sync(t.Context()))
+	h.now.now.Abort()
+	must(t, h.Close(t.Context()))
+	wantClosed("a file that was synced", h.path())
+	pfstest.WantFile(t, f, "/f", []byte("content"))
+
+	other := open(t, f.opts)
+	st, err := f.statusAt(t.Context(), h.path())
+	must(t, err)
+	f.nodes.Close()
+	f.nodes = datanode.NewClient(datanode.Options{Timeout: f.opts.Timeout, Dial: func(context.Context, string) (net.Conn, error) {
+		return nil, io.ErrClosedPipe
+	}})
+	if _, err := f.beginAppend(t.Context(), h.path(), st); err == nil {
+		t.Error("an append has begun without a DataNode")
+	}
+	wantClosed("a file whose append has not begun", h.path())
+
+	h = openFor(t, other, "/f", appending)
+	appendAll(t, h, []byte("more"))
+	before := &attempt{fs: f, path: h.path(), holder: f.name, inode: h.now.inode}
+	f.client.leases.hold(before.holder)
+	before.yield(t.Context())
+	must(t, wait(t.Context(), time.Second))
+	must(t, h.Sync(t.Context()))
+}
+
 // TestContinue continues a file whose writer has died with a lease and with bytes that it had not synced.
 func TestContinue(t *testing.T) {
 	c := testbed.HDFS(t)
