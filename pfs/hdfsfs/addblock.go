@@ -145,7 +145,8 @@ var _ datanode.NameNode = (*attempt)(nil)
 // Renew implements datanode.NameNode.
 func (a *attempt) Renew(ctx context.Context, block *hdfsproto.ExtendedBlock) (*hdfsproto.LocatedBlock, error) {
 	var resp hdfsproto.UpdateBlockForPipelineResponse
-	err := a.fs.ask(ctx, mendPipeline, &hdfsproto.UpdateBlockForPipelineRequest{Block: block, Holder: &a.holder}, &resp, rpc.Idempotent)
+	req := &hdfsproto.UpdateBlockForPipelineRequest{Block: block, Holder: &a.holder}
+	err := a.insist(ctx, a.limit(), func() error { return a.fs.ask(ctx, mendPipeline, req, &resp, rpc.Idempotent) })
 	return resp.GetBlock(), err
 }
 

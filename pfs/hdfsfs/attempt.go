@@ -202,16 +202,13 @@ func (a *attempt) put(p []byte) error {
 	return nil
 }
 
-// sync returns when what was written is on the disks of the DataNodes, and the NameNode knows how much it is.
-func (a *attempt) sync(ctx context.Context) error {
-	length := int64(a.last.GetNumBytes())
+// sync returns the length of the last block, when what was written is on the disks of the DataNodes. Others read it once the
+// NameNode knows the length.
+func (a *attempt) sync() (length int64, err error) {
 	if b, ok := a.now.(*datanode.Block); ok {
-		if err := b.Sync(); err != nil {
-			return err
-		}
-		length = b.Length()
+		return b.Length(), b.Sync()
 	}
-	return a.fsync(ctx, length)
+	return int64(a.last.GetNumBytes()), nil
 }
 
 // fsync tells the NameNode the length of the last block, unless it is negative.
@@ -303,19 +300,31 @@ func (a *attempt) closeFile(ctx context.Context) error {
 			return err
 		}
 	}
-	end := time.Now().Add(2 * a.limit())
-	for pause := firstPause; ; pause = min(2*pause, time.Second) {
+	return a.insist(ctx, 2*a.limit(), func() error {
 		var resp hdfsproto.CompleteResponse
 		err := a.fs.ask(ctx, "complete", &hdfsproto.CompleteRequest{Path: &a.path, Holder: &a.holder, Last: a.last, Inode: &a.inode}, &resp, rpc.Idempotent)
-		if err == nil && resp.GetDone() {
+		if err == nil && !resp.GetDone() {
+			err = pfs.Errorf("hdfsfs.attempt", "", pfs.Unavailable, "no DataNode has told the NameNode about the last block yet")
+		}
+		if err == nil {
 			a.fs.client.leases.release(a.holder)
-			return nil
 		}
-		if err != nil && exception(err) != notReplicatedYet {
+		return err
+	})
+}
+
+// insist repeats a call that fails because no NameNode is active, or none has heard of a block, up to a limit. A failover takes
+// longer than a call.
+func (a *attempt) insist(ctx context.Context, limit time.Duration, call func() error) error {
+	end := time.Now().Add(limit)
+	for pause := firstPause; ; pause = min(2*pause, time.Second) {
+		err := call()
+		again := is(err, pfs.Unavailable) && !nameNodeSilent(err)
+		if remote := (*rpc.RemoteError)(nil); errors.As(err, &remote) {
+			again = remote.AsksToRepeat() || remote.Class == notReplicatedYet // not in safe mode
+		}
+		if !again || time.Now().After(end) {
 			return err
-		}
-		if time.Now().After(end) {
-			return pfs.Errorf("hdfsfs.attempt", "", pfs.Unavailable, "no DataNode has told the NameNode about the last block yet")
 		}
 		if err := wait(ctx, pause); err != nil {
 			return err

@@ -79,9 +79,10 @@
 // writer dies, and others can read them. It sets the time of the file, as closing it does. A file to which nothing was written for a
 // second after a Sync is closed in HDFS, with its time as it is; the next write opens it again. Other writers wait for that. An
 // erasure-coded file is closed by each Sync. A
-// handle also syncs at the end of a block after 64 MiB or more, and after each 256 MiB. When all DataNodes of the pipeline are lost, so are the bytes
-// appended since the last Sync: the handle then returns Stale, and HDFS refuses other writers
-// of the file for a minute.
+// handle also syncs at the end of a block after 64 MiB or more, and after each 256 MiB. A Sync waits for the end of a failover.
+// If that takes more than two timeouts, Sync returns Unavailable, nothing is lost, and the next Sync goes on. When all DataNodes
+// of the pipeline are lost, so are the bytes appended since the last Sync: the handle then returns Stale, and HDFS refuses other
+// writers of the file for a minute.
 //
 // # Users
 //

@@ -4,14 +4,17 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"net"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/paddlecloud/pfs/internal/relay"
 	"github.com/paddlecloud/pfs/internal/testbed"
 	"github.com/paddlecloud/pfs/pfs"
+	"github.com/paddlecloud/pfs/pfs/hdfsfs/internal/datanode"
 	"github.com/paddlecloud/pfs/pfs/pfstest"
 )
 
@@ -224,4 +227,74 @@ func TestOneBlock(t *testing.T) {
 			t.Errorf("%s has %d blocks, want %d, %v", name, len(found.GetBlocks()), want, err)
 		}
 	}
+}
+
+// outage is a NameNode that can be reached only while it is up.
+type outage struct {
+	down atomic.Bool
+	*relay.Relay
+}
+
+func newOutage(t *testing.T, address string) *outage {
+	o := new(outage)
+	o.Relay = relay.New(t, func() string {
+		if o.down.Load() {
+			return "127.0.0.1:1"
+		}
+		return address
+	}, func(int, []byte) bool { return !o.down.Load() })
+	return o
+}
+
+// lasts makes the NameNode unreachable for a while.
+func (o *outage) lasts(d time.Duration) {
+	o.down.Store(true)
+	time.AfterFunc(d, func() { o.down.Store(false) })
+}
+
+// TestLongFailover has no active NameNode for longer than a call waits: while a file is synced, while its pipeline is repaired,
+// and while it is closed. Nothing is lost, not even if the failover takes too long for the Sync.
+func TestLongFailover(t *testing.T) {
+	c := testbed.HDFS(t)
+	o := options(c, c.Scratch(t))
+	node := newOutage(t, c.NameNodes[0])
+	o.NameNodes = []string{node.Address()}
+	o.Timeout = 4 * time.Second
+	f := open(t, o)
+	f.nodes.Close()
+	var cut, never atomic.Bool
+	dial := func(ctx context.Context, address string) (net.Conn, error) {
+		conn, err := new(net.Dialer).DialContext(ctx, "tcp", address)
+		return cutConn{conn, &cut, &never}, err
+	}
+	f.nodes = datanode.NewClient(datanode.Options{Timeout: f.opts.Timeout, Dial: dial})
+	const failover = 3 * time.Second
+	data := pfstest.Pattern(4, small/2)
+	h := openFor(t, f, "/f", appending|pfs.OpenCreate)
+	written := 0
+	write := func(n int) {
+		t.Helper()
+		appendAll(t, h, data[written:written+n])
+		written += n
+	}
+	write(1000)
+	node.lasts(failover)
+	must(t, h.Sync(t.Context()))
+	write(1000)
+	cut.Store(true)
+	node.lasts(failover)
+	must(t, h.Sync(t.Context()))
+	if cut.Load() {
+		t.Error("the pipeline was not cut")
+	}
+	write(1000)
+	node.down.Store(true)
+	pfstest.WantKind(t, h.Sync(t.Context()), pfs.Unavailable)
+	node.down.Store(false)
+	write(1000)
+	must(t, h.Sync(t.Context()))
+	write(1000)
+	node.lasts(failover)
+	must(t, h.Close(t.Context()))
+	pfstest.WantFile(t, f, "/f", data[:written])
 }

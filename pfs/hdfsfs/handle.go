@@ -250,7 +250,15 @@ func (h *handle) sync(ctx context.Context, op string) error {
 		return nil
 	}
 	ctx = context.WithoutCancel(ctx)
-	if err := h.now.sync(ctx); err != nil {
+	length, err := h.now.sync()
+	if err != nil {
+		return h.lose(op, err)
+	}
+	err = h.now.insist(ctx, h.now.limit(), func() error { return h.now.fsync(ctx, length) })
+	if is(err, pfs.Unavailable) {
+		return fail(op, h.Name, err) // the bytes are stored, and the next Sync asks again
+	}
+	if err != nil {
 		return h.lose(op, err)
 	}
 	if h.fs.setTimes(ctx, h.path(), time.Now(), time.Time{}) != nil { // HDFS does it when it closes a file

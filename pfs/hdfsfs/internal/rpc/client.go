@@ -197,7 +197,7 @@ func (k *attempts) goesOn(server string, wasSent bool, err error) bool {
 		if remote.Class == standbyException || remote.Class == observerException {
 			k.client.opts.Servers.NoteFailed(server)
 		}
-		return remote.asksToRepeat()
+		return remote.AsksToRepeat()
 	case errors.As(err, &late):
 		if late.alive {
 			return false // it is busy with this call

@@ -28,8 +28,8 @@ const (
 	retriableException = "org.apache.hadoop.ipc.RetriableException"
 )
 
-// asksToRepeat reports whether the call may succeed on another NameNode or a moment later.
-func (e *RemoteError) asksToRepeat() bool {
+// AsksToRepeat reports whether the call may succeed on another NameNode or a moment later.
+func (e *RemoteError) AsksToRepeat() bool {
 	switch e.Class {
 	case standbyException, observerException, retriableException:
 		return true

@@ -150,7 +150,7 @@ func explainHandshake(server string, tickets *krb.Client, err error) error {
 	switch {
 	case errors.As(err, &ticket), errors.As(err, &known):
 		return final{err}
-	case errors.As(err, &remote) && remote.asksToRepeat():
+	case errors.As(err, &remote) && remote.AsksToRepeat():
 		return err
 	case errors.As(err, &network), errors.Is(err, io.ErrUnexpectedEOF), tickets == nil:
 		return explain(server, err)
