@@ -138,16 +138,25 @@ func (f *FS) setReplication(ctx context.Context, at string, n int) error {
 	return f.tell(ctx, "setReplication", &hdfsproto.SetReplicationRequest{Path: &at, Replication: proto.Uint32(uint32(n))}, rpc.Idempotent)
 }
 
-// truncate shortens a file and waits until HDFS has recovered its last block, which has the new length.
+// truncate shortens a file and waits until HDFS has recovered its last block, which has the new length. It shortens it once: when
+// the recovery has ended, another writer may append, and a second time would remove his bytes.
 func (f *FS) truncate(ctx context.Context, at string, size int64) error {
 	until := time.Now().Add(f.opts.Timeout)
-	for {
-		var answer hdfsproto.BoolResponse
-		err := f.ask(ctx, "truncate", &hdfsproto.TruncateRequest{Path: &at, Length: proto.Uint64(uint64(size)), Client: &f.name}, &answer, rpc.Idempotent)
+	for short := false; ; {
+		var closed bool
+		var err error
+		if short {
+			closed, err = f.askFile(ctx, "isFileClosed", at)
+		} else {
+			var answer hdfsproto.BoolResponse
+			req := &hdfsproto.TruncateRequest{Path: &at, Length: proto.Uint64(uint64(size)), Client: &f.name}
+			err = f.ask(ctx, "truncate", req, &answer, rpc.Idempotent)
+			short, closed = err == nil, answer.GetResult()
+		}
 		var remote *rpc.RemoteError
-		recovering := errors.As(err, &remote) && is(err, pfs.Conflict, pfs.Unavailable) // block recovery of the first attempt
+		recovering := errors.As(err, &remote) && is(err, pfs.Conflict, pfs.Unavailable) // or another writer has the file
 		switch {
-		case answer.GetResult() || err != nil && !recovering:
+		case closed || err != nil && !recovering:
 			return err
 		case time.Now().After(until) || retry.From(ctx).Spent():
 			return pfs.Errorf("hdfsfs.truncate", "", pfs.Unavailable, "HDFS is still shortening the last block, or another writer has the file")

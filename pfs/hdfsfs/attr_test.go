@@ -1,13 +1,16 @@
 package hdfsfs
 
 import (
+	"bytes"
 	"errors"
 	"io/fs"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
+	"github.com/paddlecloud/pfs/internal/relay"
 	"github.com/paddlecloud/pfs/internal/testbed"
 	"github.com/paddlecloud/pfs/pfs"
 	"github.com/paddlecloud/pfs/pfs/pfstest"
@@ -48,6 +51,48 @@ func TestAttributes(t *testing.T) {
 	must(t, f.SetAttr(ctx, "/dir", pfs.AttrMode, pfs.Attrs{Mode: fs.ModeSticky | 0o777}))
 	if info := pfstest.MustStat(t, f, "/dir"); info.Mode != fs.ModeDir|fs.ModeSticky|0o777 {
 		t.Errorf("the directory is %v", info.Mode)
+	}
+}
+
+// TestTruncateOnce has another writer append after HDFS has shortened the last block, and before the one who shortens the file
+// asks whether it has: the file is not shortened a second time.
+func TestTruncateOnce(t *testing.T) {
+	c := testbed.HDFS(t)
+	o := options(c, c.Scratch(t))
+	other := open(t, o)
+	var calls atomic.Int32
+	asks, appended := make(chan bool, 100), make(chan bool)
+	o.NameNodes = []string{relay.New(t, func() string { return c.NameNodes[0] }, func(_ int, p []byte) bool {
+		again := bytes.Contains(p, []byte("truncate")) && calls.Add(1) > 1
+		if again || bytes.Contains(p, []byte("isFileClosed")) {
+			asks <- true
+			<-appended
+		}
+		return true
+	}).Address()}
+	f := open(t, o)
+	data := pfstest.Pattern(1, 3000)
+	pfstest.WriteFile(t, f, "/f", data)
+	done := make(chan error)
+	go func() { done <- f.SetAttr(t.Context(), "/f", pfs.AttrSize, pfs.Attrs{Size: 1000}) }()
+	<-asks
+	h := openFor(t, other, "/f", appending)
+	for end := time.Now().Add(time.Minute); ; must(t, wait(t.Context(), 100*time.Millisecond)) {
+		_, err := h.WriteAt(t.Context(), []byte("more"), 0)
+		if err == nil {
+			break
+		}
+		if time.Now().After(end) {
+			t.Fatal(err)
+		}
+	}
+	must(t, h.Sync(t.Context()))
+	close(appended)
+	must(t, <-done)
+	must(t, h.Close(t.Context()))
+	pfstest.WantFile(t, other, "/f", slices.Concat(data[:1000], []byte("more")))
+	if n := calls.Load(); n != 1 {
+		t.Errorf("the file was shortened %d times", n)
 	}
 }
 
