@@ -208,7 +208,7 @@ func (k *campaign) holds(ctx context.Context, name pfs.Path, data []byte) bool {
 	k.mu.Lock()
 	k.files[name] = versions{now: data}
 	k.mu.Unlock()
-	// A bit that is flipped on its way looks like a damaged replica, of which a block has three.
+	// Where bits are flipped on their way again and again, all three replicas of a block look damaged.
 	return k.again(ctx, "read "+string(name), func() error {
 		got, err := readAll(ctx, k.f, name, 1+rand.IntN(small))
 		if !bytes.HasPrefix(data, got) || err == nil && len(got) < len(data) {

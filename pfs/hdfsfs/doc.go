@@ -5,11 +5,13 @@
 // # Reads
 //
 // Reads return only verified bytes: each packet is compared with its checksums before its bytes count. If a replica is damaged
-// or a DataNode is lost, the read continues with the next replica at that byte, and the NameNode is told of the damage. A read
-// that is slower than 95 % of the last ones is repeated on another replica; the first result wins. A block without a
-// good replica is an Integrity error that names file, offset, block and DataNodes. Units of erasure-coded
-// files that are missing are computed from the others. Reads that cannot be verified are refused: blocks
-// without checksums. All protections of data transfer are supported, and encryption with a key of the cluster.
+// or a DataNode is lost, the read continues with the next replica at that byte. A replica is damaged if bytes do not match twice:
+// the first time, they may have been changed on their way. The NameNode is told of the damage once another replica has served the
+// bytes, or if there is no other: where all seem to be damaged, this host may be at fault. A read that is slower than 95 % of the
+// last ones is repeated on another replica; the first result wins. A block without a good replica is an Integrity error that
+// names file, offset, block and DataNodes. Units of erasure-coded files that are missing are computed from the others. Reads that
+// cannot be verified are refused: blocks without checksums. All protections of data transfer are supported, and encryption with a
+// key of the cluster.
 //
 // A File is bound to its inode, even if another file gets its name. Once HDFS has removed
 // the blocks of a replaced file, reads return Conflict.

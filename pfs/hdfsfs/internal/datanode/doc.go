@@ -1,14 +1,15 @@
 // Package datanode reads and writes blocks on DataNodes with the data transfer protocol, version 28.
 //
 // A Stream reads a range of one replica. It returns only bytes whose checksums it has verified. A Reader reads a file from the
-// replicas of its blocks: when one fails, it continues with the next at the same byte, and when one is slow, it asks
-// another. A Client keeps the connections, and remembers which DataNodes failed lately.
+// replicas of its blocks: when one fails, it continues with the next at the same byte, and when one is slow, it asks another. A
+// replica with a wrong checksum is read once more before that. A Client keeps the connections, and remembers which DataNodes
+// failed lately.
 //
 //	State of a Stream    event                          next state
 //	requested            the DataNode grants            receiving
 //	requested            it refuses, is lost            failed
 //	receiving            a verified packet              receiving, or complete after the last byte
-//	receiving            a wrong checksum               failed, and the replica is damaged
+//	receiving            a wrong checksum               failed, and the replica is damaged if it has one there again
 //	receiving            a malformed packet, lost       failed
 //	complete             the empty last packet          the connection is idle, for the next Stream
 //

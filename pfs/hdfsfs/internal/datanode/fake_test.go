@@ -28,6 +28,7 @@ type fakeNode struct {
 	mu       sync.Mutex
 	requests int
 	flip     int  // the offset of a byte that is damaged; -1 is none
+	once     bool // it is damaged only on its way, in the first answer that has it
 	cut      int  // the number of bytes after which it closes the connection; -1 is never
 	silent   bool // it accepts, and says nothing
 	refuse   hdfsproto.Status
@@ -170,6 +171,9 @@ func (n *fakeNode) answer(off, length int) []byte {
 		sums := sumsOf(data)
 		if i := n.flip - at; n.flip >= 0 && i >= 0 && i < len(data) {
 			data[i] ^= 0x40
+			if n.once {
+				n.flip = -1
+			}
 		}
 		p = appendPacket(p, int64(at), data, sums, false)
 	}

@@ -25,7 +25,8 @@ type File interface {
 	// Address returns the address of a DataNode.
 	Address(node *hdfsproto.DatanodeID) string
 
-	// Damaged is called for each damage that is found, with the block and the location of this replica alone.
+	// Damaged is called for each damage that is found, with the block and the location of this replica alone. Another replica has
+	// good bytes there, unless this is the only one, or a unit of a block group.
 	Damaged(d Damage, block *hdfsproto.LocatedBlock)
 }
 
@@ -73,10 +74,19 @@ type Reader struct {
 	end    int64  // of the last read
 	read   bool   // there was one
 
+	doubted Damage // the last place that did not match its checksums, without an Offset
 	damaged []Damage
+	reports []report // of damages that this read has found
+
 	node    atomic.Pointer[string] // the address of the DataNode that is read from
 	granted atomic.Bool            // it has answered the request
 	avoid   string                 // a DataNode that is not asked
+}
+
+// report is a damage that File is to be told of, with the replica.
+type report struct {
+	Damage
+	replica *hdfsproto.LocatedBlock
 }
 
 // NewReader returns a Reader of the file.
@@ -123,7 +133,7 @@ func (r *Reader) readAt(ctx context.Context, p []byte, off int64) (n int, err er
 	if r.stream != nil && !follows {
 		r.Close()
 	}
-	defer func() { r.read, r.end = true, off+int64(n) }()
+	defer func() { r.read, r.end, r.reports = true, off+int64(n), nil }()
 	lost := map[string]error{} // of this read, by address
 	for fresh := false; n < len(p); {
 		if r.stream == nil {
@@ -139,6 +149,7 @@ func (r *Reader) readAt(ctx context.Context, p []byte, off int64) (n int, err er
 		}
 		k, err := r.stream.Read(ctx, p[n:])
 		n += k
+		r.report()
 		switch {
 		case err == io.EOF:
 			r.stream = nil
@@ -164,7 +175,20 @@ func (r *Reader) skip(ctx context.Context, n int64) bool {
 	return err == nil
 }
 
-// failed notes that the Stream failed.
+// report tells File of the damages that this read has found where the Stream has good bytes.
+func (r *Reader) report() {
+	r.reports = slices.DeleteFunc(r.reports, func(found report) bool {
+		good := found.Block == r.stream.replica.Block.GetBlockId() && found.Offset < r.stream.received
+		if good {
+			r.file.Damaged(found.Damage, found.replica)
+		}
+		return good
+	})
+}
+
+// failed notes that the Stream failed. Where bytes do not match their checksums, the replica is read once more before it counts
+// as damaged, because a bit may have been flipped on its way. Where all replicas seem to be damaged, this host may be at fault, so
+// File is not told.
 func (r *Reader) failed(ctx context.Context, off int64, err error, lost map[string]error) {
 	address := r.stream.replica.Address
 	r.Close()
@@ -179,11 +203,20 @@ func (r *Reader) failed(ctx context.Context, off int64, err error, lost map[stri
 		lost[address] = err
 		return
 	}
-	d := Damage{Block: block.GetBlock().GetBlockId(), Offset: damaged.Offset, Address: address, from: off - int64(block.GetOffset())}
+	d := Damage{Block: block.GetBlock().GetBlockId(), Address: address, from: off - int64(block.GetOffset())}
+	if r.doubted != d {
+		r.doubted = d
+		return
+	}
+	d.Offset = damaged.Offset
 	r.damaged = append(r.damaged, d)
 	for i, node := range block.GetLocations() {
-		if r.file.Address(node.GetId()) == address {
+		switch {
+		case r.file.Address(node.GetId()) != address:
+		case len(block.GetLocations()) == 1:
 			r.file.Damaged(d, onlyLocation(block, i))
+		default:
+			r.reports = append(r.reports, report{d, onlyLocation(block, i)})
 		}
 	}
 }

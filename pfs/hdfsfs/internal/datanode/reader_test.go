@@ -64,6 +64,42 @@ func TestReaderFaults(t *testing.T) {
 	}
 }
 
+// TestReports tells of damage only where a second read of the replica finds it, and another replica has good bytes or there is
+// none.
+func TestReports(t *testing.T) {
+	data := pattern(4 * packetSize)
+	const at = 2*packetSize + 10
+	spoiled := func(once bool) *fakeNode {
+		n := newFakeNode(data)
+		n.flip, n.once = at, once
+		return n
+	}
+	for name, test := range map[string]struct {
+		nodes   []*fakeNode
+		good    bool // the bytes are read
+		reports int
+	}{
+		"on the way":          {[]*fakeNode{spoiled(true), newFakeNode(data)}, true, 0},
+		"on the way, alone":   {[]*fakeNode{spoiled(true)}, true, 0},
+		"one":                 {[]*fakeNode{spoiled(false), newFakeNode(data)}, true, 1},
+		"one, and on the way": {[]*fakeNode{spoiled(false), spoiled(true)}, true, 1},
+		"all, as a host sees": {[]*fakeNode{spoiled(false), spoiled(false)}, false, 0},
+		"the only one":        {[]*fakeNode{spoiled(false)}, false, 1},
+	} {
+		c := newCluster(t, Options{}, test.nodes...)
+		r := c.client.NewReader(c)
+		got, err := readAll(t, r, len(data), 100)
+		if !bytes.HasPrefix(data, got) || (err == nil) != test.good {
+			t.Errorf("%s: %d bytes, %v", name, len(got), err)
+		}
+		_, _ = r.ReadAt(t.Context(), make([]byte, 10), 3*packetSize) // good bytes elsewhere do not count
+		r.Close()
+		if len(c.damages) != test.reports || test.reports > 0 && c.damages[0].Offset != at/chunk*chunk {
+			t.Errorf("%s: the reports are %+v, want %d", name, c.damages, test.reports)
+		}
+	}
+}
+
 // TestReaderNoReplica checks the error when all replicas are at fault.
 func TestReaderNoReplica(t *testing.T) {
 	data := pattern(4 * packetSize)
