@@ -115,7 +115,10 @@ func (f *FS) beginAppend(ctx context.Context, at string, st status) (*attempt, e
 	if err != nil {
 		return nil, err
 	}
-	a := &attempt{fs: f, path: at, holder: f.name + "-" + pfs.NewID(), block: st.BlockSize, replicas: st.Replication, durable: true, key: key}
+	a := &attempt{
+		fs: f, path: at, holder: f.name + "-" + pfs.NewID(), block: st.BlockSize, replicas: st.Replication, key: key,
+		folds: true, durable: true,
+	}
 	var resp hdfsproto.AppendResponse
 	req := &hdfsproto.AppendRequest{Path: &at, Holder: &a.holder}
 	if st.policy != nil {
@@ -223,7 +226,7 @@ func (a *attempt) endBlock() error {
 	if err != nil {
 		return err
 	}
-	sums := a.sums.All()[a.sum0:]
+	sums := a.sums.From(a.sum0)
 	a.blocks = append(a.blocks, doneBlock{done.GetBlockId(), int64(done.GetNumBytes()), a.now.Hash(sums)})
 	if a.folds {
 		a.sums.Whole = a.sums.Whole[:0]
@@ -234,7 +237,7 @@ func (a *attempt) endBlock() error {
 }
 
 // fold keeps 16 bytes for each block instead of four for each chunk, for a file that is written whole, however long it
-// is. Then compare must not be called.
+// is. Then compare must not be called. An append always does so.
 func (a *attempt) fold() { a.folds = true }
 
 // verdict is whether bytes are those that were written before.

@@ -68,6 +68,25 @@ func TestAppend(t *testing.T) {
 	pfstest.WantFile(t, f, "/g", data[:small+10])
 }
 
+// TestAppendLong appends many blocks with one handle, which keeps the checksums of one block at most.
+func TestAppendLong(t *testing.T) {
+	c := testbed.HDFS(t)
+	o := options(c, c.Scratch(t))
+	o.BlockSize = 64 << 10
+	f := open(t, o)
+	data := pfstest.Pattern(2, 8*64<<10+777)
+	h := openFor(t, f, "/f", appending|pfs.OpenCreate)
+	for at := 0; at < len(data); at += 50_000 {
+		appendAll(t, h, data[at:min(at+50_000, len(data))])
+		if n := len(h.now.sums.Whole); n > 64<<10/checksumChunk {
+			t.Fatalf("%d checksums are kept after %d bytes", n, at)
+		}
+		must(t, h.Sync(t.Context()))
+	}
+	must(t, h.Close(t.Context()))
+	pfstest.WantFile(t, f, "/f", data)
+}
+
 // TestAppendTogether has two writers: the second one waits for a Sync of the first.
 func TestAppendTogether(t *testing.T) {
 	c := testbed.HDFS(t)

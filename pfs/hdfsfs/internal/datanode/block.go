@@ -250,7 +250,7 @@ func (b *Block) cut() error {
 	}
 	b.filling = nil
 	b.again = slices.Clone(p.data[len(p.data)-int(b.length%Chunk):])
-	if err := p.encode(b.sums.All()[b.summed:]); err != nil {
+	if err := p.encode(b.sums.From(b.summed)); err != nil {
 		return err
 	}
 	if b.summed = len(b.sums.Whole); b.opts.unit {

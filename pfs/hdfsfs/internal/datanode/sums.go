@@ -31,11 +31,14 @@ func (s *Sums) Add(p []byte) {
 }
 
 // All returns all checksums, the last one too.
-func (s *Sums) All() []uint32 {
+func (s *Sums) All() []uint32 { return s.From(0) }
+
+// From returns the checksums from number i on.
+func (s *Sums) From(i int) []uint32 {
 	if s.at == 0 {
-		return s.Whole
+		return s.Whole[i:]
 	}
-	return append(s.Whole[:len(s.Whole):len(s.Whole)], s.tail)
+	return append(slices.Clip(s.Whole[i:]), s.tail)
 }
 
 // Hash returns the checksum of the block, from those of its chunks.
