@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/paddlecloud/pfs/pfs"
+	"github.com/paddlecloud/pfs/pfs/hdfsfs/internal/datanode"
 	"github.com/paddlecloud/pfs/pfs/hdfsfs/internal/rpc"
 	"github.com/paddlecloud/pfs/pfs/pfstest"
 )
@@ -84,4 +85,7 @@ func TestDialTimeout(t *testing.T) {
 			t.Errorf("%v is %q, want %q", test.err, got, test.kind)
 		}
 	}
+	h := &file{name: "/f"}
+	lost := &datanode.ReplicasError{Lost: []string{"127.0.0.1:9"}, Last: dial(t.Context(), 1)}
+	pfstest.WantKind(t, h.failed(late, "hdfsfs.File.ReadAt", 0, lost), pfs.Canceled)
 }

@@ -147,11 +147,11 @@ func (h *file) readChunk(ctx context.Context, op string, p []byte, off int64) (i
 
 // failed returns the error of a read at off.
 func (h *file) failed(ctx context.Context, op string, off int64, err error) error {
-	if is(err, pfs.Canceled) || ctx.Err() != nil {
-		return fail(op, h.name, err)
+	if ctx.Err() != nil {
+		return fail(op, h.name, context.Cause(ctx)) // whatever else failed meanwhile
 	}
 	var bad *datanode.ReplicasError
-	if !errors.As(err, &bad) && !is(err, pfs.NotExist) {
+	if is(err, pfs.Canceled) || !errors.As(err, &bad) && !is(err, pfs.NotExist) {
 		return fail(op, h.name, err)
 	}
 	if bad != nil && len(bad.Damaged) > 0 {
