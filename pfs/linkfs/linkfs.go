@@ -34,10 +34,13 @@ type follower struct{ fsys pfs.FileSystem }
 // through tries the path unchanged. While the store finds a link in it, through replaces the link
 // and tries again.
 func (f follower) through(ctx context.Context, a pfs.Access, name pfs.Path, call func(pfs.FileSystem, pfs.Path) error) error {
+	if ctx.Value(noLinksKey{}) != nil {
+		return call(f.fsys, name)
+	}
 	w := walk{fsys: f.fsys, name: name}
 	at := name
 	if a == pfs.Measure { // some stores measure the link itself: resolve it first
-		at, _, err := w.resolve(ctx, name)
+		at, _, err := w.resolve(ctx, name, true)
 		if err != nil {
 			return err
 		}
@@ -84,9 +87,25 @@ func (s summing) Space(ctx context.Context, name pfs.Path) (pfs.Space, error) {
 // Info.Name is the last element of name.
 func Stat(ctx context.Context, fsys pfs.FileSystem, name pfs.Path) (pfs.Info, error) {
 	w := walk{fsys: fsys, name: name}
-	_, info, err := w.resolve(ctx, name)
+	_, info, err := w.resolve(ctx, name, true)
 	if err == nil {
 		info.Name = name.Base()
 	}
 	return info, err
+}
+
+// Resolve returns name with the links above its last element replaced by what they lead to, and describes it as fsys.Stat
+// does. fsys is a file system of New.
+func Resolve(ctx context.Context, fsys pfs.FileSystem, name pfs.Path) (pfs.Path, pfs.Info, error) {
+	w := walk{fsys: fsys, name: name}
+	return w.resolve(WithoutLinks(ctx), name, false)
+}
+
+// noLinksKey is the key of WithoutLinks.
+type noLinksKey struct{}
+
+// WithoutLinks returns a context in which the file systems of New follow no links: a path that has one answers Symlink, as in
+// the store. It is for a path that others may have replaced since it was checked.
+func WithoutLinks(ctx context.Context) context.Context {
+	return context.WithValue(ctx, noLinksKey{}, true)
 }

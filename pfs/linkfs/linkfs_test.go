@@ -321,3 +321,24 @@ func TestStat(t *testing.T) {
 		}
 	}
 }
+
+func TestWithoutLinks(t *testing.T) {
+	fsys, _ := newTree(t, map[pfs.Path]string{"/to-dir": "home/alice/dir", "/home/alice/dir/last": "g"})
+	ctx := linkfs.WithoutLinks(t.Context())
+	if _, err := fsys.Open(ctx, "/to-dir/g"); !errors.Is(err, pfs.Symlink) {
+		t.Errorf("a file below a link: %v", err)
+	}
+	if _, err := fsys.List(ctx, "/to-dir", pfs.ListOptions{}); !errors.Is(err, pfs.Symlink) {
+		t.Errorf("a link to a directory: %v", err)
+	}
+	if _, err := fsys.Stat(ctx, "/to-dir/g"); !errors.Is(err, pfs.Symlink) {
+		t.Errorf("Stat below a link: %v", err)
+	}
+	name, info, err := linkfs.Resolve(t.Context(), fsys, "/to-dir/last")
+	if name != "/home/alice/dir/last" || !info.IsLink() || err != nil {
+		t.Errorf("Resolve: %s, %+v, %v", name, info, err)
+	}
+	if _, _, err := linkfs.Resolve(t.Context(), fsys, "/to-dir/absent"); !errors.Is(err, pfs.NotExist) || strings.Contains(err.Error(), "alice") {
+		t.Errorf("Resolve of what is absent: %v", err)
+	}
+}

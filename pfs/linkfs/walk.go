@@ -77,15 +77,15 @@ func (w *walk) target(ctx context.Context, dir pfs.Path, target string) (pfs.Pat
 
 // directory returns the real directory that at leads to.
 func (w *walk) directory(ctx context.Context, at pfs.Path) (pfs.Path, error) {
-	at, info, err := w.resolve(ctx, at)
+	at, info, err := w.resolve(ctx, at, true)
 	if err == nil && !info.IsDir() {
 		err = pfs.E("linkfs.Follow", w.name, pfs.NotDir, nil)
 	}
 	return at, err
 }
 
-// resolve follows every link of at, including the last element.
-func (w *walk) resolve(ctx context.Context, at pfs.Path) (pfs.Path, pfs.Info, error) {
+// resolve follows every link of at, including the last element if last is true.
+func (w *walk) resolve(ctx context.Context, at pfs.Path, last bool) (pfs.Path, pfs.Info, error) {
 	for {
 		info, err := w.fsys.Stat(ctx, at)
 		link, met := linkIn(err, at)
@@ -93,7 +93,7 @@ func (w *walk) resolve(ctx context.Context, at pfs.Path) (pfs.Path, pfs.Info, er
 		case met:
 		case err != nil:
 			return "", pfs.Info{}, w.blame(err)
-		case !info.IsLink():
+		case !last || !info.IsLink():
 			return at, info, nil
 		default:
 			link = at

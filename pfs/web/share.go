@@ -11,6 +11,7 @@ import (
 	"github.com/paddlecloud/pfs/internal/gateway"
 	"github.com/paddlecloud/pfs/pfs"
 	"github.com/paddlecloud/pfs/pfs/auth"
+	"github.com/paddlecloud/pfs/pfs/linkfs"
 )
 
 // Links are the share links of users; auth.Service has them.
@@ -62,7 +63,8 @@ func (v *visit) linkAddress(l auth.Link) string {
 	return gateway.Scheme(v.Request) + "://" + v.Host + "/ui/s/" + l.Token
 }
 
-// makeLink makes a link to name, which must be there and readable.
+// makeLink makes a link to name, which must be there and readable. The link keeps the real path, because links on the way are not
+// followed later.
 func (x *Web) makeLink(v *visit, name pfs.Path) error {
 	days, err := strconv.Atoi(v.PostFormValue("days"))
 	if err != nil || days < 1 {
@@ -70,10 +72,11 @@ func (x *Web) makeLink(v *visit, name pfs.Path) error {
 	}
 	err = v.session.Do(v.Context(), "stat", func(ctx context.Context) error {
 		fsys := v.session.FS()
-		info, err := fsys.Stat(ctx, name)
+		found, info, err := linkfs.Resolve(ctx, fsys, name)
 		if err != nil {
 			return err
 		}
+		name, ctx = found, linkfs.WithoutLinks(ctx)
 		if info.IsDir() {
 			return pfs.CheckAccess(ctx, fsys, pfs.ListDir, name)
 		}
@@ -113,7 +116,8 @@ type sharedPage struct {
 }
 
 // shared serves a link: its page, or the file or folder. The owner of the link need not be logged in, so the session is one of the
-// owner's that the link begins; nothing else than the path of the link is read in it.
+// owner's that the link begins; nothing else than the path of the link is read in it. It follows no symbolic links: whoever
+// may change a directory on the path, or one that is shared, could lead it to other files of the owner.
 func (x *Web) shared(w http.ResponseWriter, r *http.Request) {
 	if err := x.followLink(w, r); err != nil {
 		if errors.Is(err, errCut) {
@@ -132,6 +136,7 @@ func (x *Web) followLink(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
+	r = r.WithContext(linkfs.WithoutLinks(r.Context()))
 	v := &visit{Request: r, w: w, grant: grant, shared: true}
 	if v.session, err = x.cfg.Open(r.Context(), grant, r.RemoteAddr); err != nil {
 		return err
@@ -159,7 +164,7 @@ func (x *Web) followLink(w http.ResponseWriter, r *http.Request) error {
 	case info.IsRegular():
 		err = x.raw(v, l.Path)
 	default:
-		err = pfs.E("web.shared", l.Path, pfs.Symlink, nil) // it was replaced by a link, which could lead anywhere
+		err = pfs.E("web.shared", l.Path, pfs.Symlink, nil)
 	}
 	v.session.Audit(r.Context(), "shared-read", err, "path", l.Path, "link", l.ID)
 	return err

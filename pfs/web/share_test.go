@@ -2,7 +2,10 @@ package web
 
 import (
 	"archive/zip"
+	"bytes"
+	"context"
 	"html"
+	"io"
 	"net/http"
 	"regexp"
 	"strings"
@@ -137,4 +140,71 @@ func TestShare(t *testing.T) {
 		t.Fatal(err)
 	}
 	same("a link of an earlier password", folder)
+}
+
+// opened calls hook when a file is opened.
+type opened struct {
+	pfs.FileSystem
+	hook func(name pfs.Path)
+}
+
+func (o *opened) Open(ctx context.Context, name pfs.Path) (pfs.File, error) {
+	if o.hook != nil {
+		o.hook(name)
+	}
+	return o.FileSystem.Open(ctx, name)
+}
+
+// TestSharedLinks checks that nobody who can change a public directory leads a share link into the home of the user who made it.
+func TestSharedLinks(t *testing.T) {
+	store := memfs.New(memfs.Options{})
+	hooked := &opened{FileSystem: store}
+	s := newSite(t, hooked)
+	pfstest.MustMkdir(t, store, "/public/a/d")
+	// The first entry of the archive: more than one write of the answer, so that the client does not ask again when it is cut.
+	pfstest.WriteFile(t, store, "/public/a/d/f", bytes.Repeat([]byte("shared"), 20000))
+	pfstest.MustMkdir(t, store, "/public/a/d/x")
+	pfstest.WriteFile(t, store, "/public/a/d/x/g", []byte("shared"))
+	pfstest.MustLink(t, store, "a", "/public/to-a")
+	alice := s.tree(t, gatewaytest.Alice)
+	pfstest.MustMkdir(t, alice, home("d"))
+	pfstest.WriteFile(t, alice, home("d", "f"), []byte("private"))
+	pfstest.WriteFile(t, alice, home("g"), []byte("private"))
+	s.login(t, gatewaytest.Alice)
+	links := map[string]string{}
+	for _, name := range []pfs.Path{"a/d", "a/d/f", "to-a/d"} {
+		links[string(name)] = s.link(t, "/pfs/dc/public/"+name)
+	}
+	guest := s.guest()
+	for name, link := range links {
+		if got := guest.get(t, link+"/download").want(t, http.StatusOK); !strings.Contains(got.body, "shared") {
+			t.Errorf("%s: %q", name, got.body)
+		}
+	}
+
+	// In the middle of a download, after its entries were listed.
+	hooked.hook = func(name pfs.Path) {
+		hooked.hook = nil
+		if err := store.Rename(t.Context(), "/public/a/d/x", "/public/a/old"); err != nil {
+			t.Error(err)
+		}
+		pfstest.MustLink(t, store, string(home()), "/public/a/d/x")
+	}
+	r, err := guest.client.Get(s.web.URL + links["a/d"] + "/download")
+	if err == nil {
+		defer r.Body.Close()
+		b, err := io.ReadAll(r.Body)
+		if err == nil || strings.Contains(string(b), "private") {
+			t.Errorf("the download follows a link: %q, %v", b, err)
+		}
+	}
+
+	if err := store.Rename(t.Context(), "/public/a", "/public/old"); err != nil {
+		t.Fatal(err)
+	}
+	pfstest.MustLink(t, store, string(home()), "/public/a")
+	for _, link := range links {
+		guest.get(t, link).want(t, http.StatusNotFound)
+		guest.get(t, link+"/download").want(t, http.StatusNotFound)
+	}
 }
