@@ -17,11 +17,12 @@ import (
 // pageEntries is the number of entries of a directory that are listed, and written, at a time.
 const pageEntries = 512
 
-// turnEntries is the number of entries that are written in one turn.
+// turnEntries is the number of entries that are written in one turn, and sent.
 const turnEntries = 64
 
-// maxProps bounds the properties that a request names.
-const maxProps = 64
+// maxProps bounds the properties that a request names, and maxPropBytes their names. The answer has those that are missing again for
+// each entry, with the whole namespace, which the request needs only once.
+const maxProps, maxPropBytes = 64, 4 << 10
 
 // propfindRequest is the body of a PROPFIND.
 type propfindRequest struct {
@@ -32,7 +33,7 @@ type propfindRequest struct {
 	Include  names     `xml:"DAV: include"`
 }
 
-// names are the names of the elements in an element.
+// names are the names of the elements in an element, each once.
 type names []xml.Name
 
 // UnmarshalXML reads the names.
@@ -44,8 +45,8 @@ func (n *names) UnmarshalXML(d *xml.Decoder, start xml.StartElement) error {
 		}
 		switch t := token.(type) {
 		case xml.StartElement:
-			if *n = append(*n, t.Name); len(*n) > maxProps {
-				return pfs.Errorf("webdav.propfind", "", pfs.Invalid, "the request names more than %d properties", maxProps)
+			if err := n.add(t.Name); err != nil {
+				return err
 			}
 			if err := d.Skip(); err != nil {
 				return err
@@ -54,6 +55,22 @@ func (n *names) UnmarshalXML(d *xml.Decoder, start xml.StartElement) error {
 			return nil
 		}
 	}
+}
+
+func (n *names) add(name xml.Name) error {
+	if slices.Contains(*n, name) {
+		return nil
+	}
+	*n = append(*n, name)
+	size := 0
+	for _, name := range *n {
+		size += len(name.Space) + len(name.Local)
+	}
+	if len(*n) > maxProps || size > maxPropBytes {
+		return pfs.Errorf("webdav.propfind", "", pfs.Invalid,
+			"the request names more than %d properties, or their names have more than %d bytes", maxProps, maxPropBytes)
+	}
+	return nil
 }
 
 // readPropfind reads the body. No body asks for all properties.
@@ -112,9 +129,7 @@ func (q *request) propfind(w http.ResponseWriter) error {
 	p.out.WriteString(xml.Header + `<D:multistatus xmlns:D="DAV:">`)
 	p.response(q.h.url(q.name), info)
 	for err == nil {
-		if err = q.render(p, page.Entries); err == nil {
-			err = p.flush(w)
-		}
+		err = q.render(w, p, page.Entries)
 		if page.Next == "" || err != nil {
 			break
 		}
@@ -141,8 +156,8 @@ func (q *request) page(dir pfs.Path, token string) (page pfs.Page, err error) {
 	return page, err
 }
 
-// render writes the entries of a page. A link is described as what it leads to.
-func (q *request) render(p *properties, entries []pfs.Info) error {
+// render sends the entries of a page. A link is described as what it leads to.
+func (q *request) render(w http.ResponseWriter, p *properties, entries []pfs.Info) error {
 	for i, e := range entries {
 		if !e.IsLink() {
 			continue
@@ -155,9 +170,9 @@ func (q *request) render(p *properties, entries []pfs.Info) error {
 		}
 		entries[i] = info
 	}
-	return q.do("render", func(ctx context.Context, _ pfs.FileSystem) error {
-		for some := range slices.Chunk(entries, turnEntries) {
-			err := pfs.InTurn(ctx, func() error {
+	for some := range slices.Chunk(entries, turnEntries) {
+		err := q.do("render", func(ctx context.Context, _ pfs.FileSystem) error {
+			return pfs.InTurn(ctx, func() error {
 				for _, e := range some {
 					if e.Name != "" {
 						p.response(q.h.url(q.name.Join(e.Name)), e)
@@ -165,12 +180,15 @@ func (q *request) render(p *properties, entries []pfs.Info) error {
 				}
 				return nil
 			})
-			if err != nil {
-				return err
-			}
+		})
+		if err == nil {
+			err = p.flush(w)
 		}
-		return nil
-	})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // flush sends what was written.

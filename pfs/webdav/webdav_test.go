@@ -647,6 +647,7 @@ func TestHostileXML(t *testing.T) {
 		"deep":       strings.Repeat("<a>", 5000),
 		"deep props": `<propfind xmlns="DAV:"><prop>` + strings.Repeat("<a>", 5000),
 		"many":       `<propfind xmlns="DAV:"><prop>` + many.String() + `</prop></propfind>`,
+		"namespace":  `<propfind xmlns="DAV:" xmlns:a='` + strings.Repeat(`"`, 8000) + `'><prop>` + strings.Repeat("<a:x/><a:y/>", 30) + `</prop></propfind>`,
 		"large":      strings.Repeat("<a/>", 100000),
 		"not XML":    "\x00\xff\xfe",
 		"unclosed":   `<propfind xmlns="DAV:"><prop><!--`,
@@ -662,4 +663,8 @@ func TestHostileXML(t *testing.T) {
 		}
 	}
 	s.want(t, 200, "GET", "f", "")
+	once := `<propfind xmlns="DAV:"><prop><displayname/></prop></propfind>`
+	if a, b := s.propfind(t, "f", "0", once), s.propfind(t, "f", "0", strings.Replace(once, "<displayname/>", strings.Repeat("<displayname/>", 60), 1)); fmt.Sprint(a) != fmt.Sprint(b) {
+		t.Errorf("a property that is named many times: %v, want %v", b, a)
+	}
 }
