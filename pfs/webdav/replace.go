@@ -21,12 +21,14 @@ func (q *request) move() error {
 			return gateway.RenameNew(ctx, fsys, q.name, q.target)
 		}
 	}
-	return q.replace(func() error { return q.audited("rename", q.name, rename, "to", q.target) })
+	return q.replace(func() error { return q.audited("rename", q.name, rename, "to", q.target) }, false)
 }
 
 // replace calls make, which makes the target. A file at the target is replaced by make itself, atomically. Anything that
-// make cannot replace gets another name first: it is removed after make has succeeded, and else gets its name back.
-func (q *request) replace(make func() error) error {
+// make cannot replace gets another name first: it is removed after make has succeeded, and else gets its name back. partial
+// tells that a make that fails can leave a part of a copy. Without it, what is at the target may be all that there is: a rename can be
+// carried out although its answer is lost.
+func (q *request) replace(make func() error, partial bool) error {
 	do := func() error {
 		err := make()
 		if is(err, pfs.NotExist) {
@@ -52,22 +54,27 @@ func (q *request) replace(make func() error) error {
 		return do()
 	}
 	aside := q.target.Parent().Join(".replaced-" + pfs.NewID())
-	rename := func(from, to pfs.Path) error {
-		return q.audited("rename", from, func(ctx context.Context, fsys pfs.FileSystem) error { return fsys.Rename(ctx, from, to) }, "to", to)
-	}
+	lasting := *q // a client that leaves does not stop what follows
+	lasting.Request = q.WithContext(context.WithoutCancel(q.Context()))
 	remove := func(name pfs.Path) error {
-		return q.audited("remove", name, func(ctx context.Context, fsys pfs.FileSystem) error { return pfs.RemoveTree(ctx, fsys, name) })
+		return lasting.audited("remove", name, func(ctx context.Context, fsys pfs.FileSystem) error { return pfs.RemoveTree(ctx, fsys, name) })
 	}
-	if err := rename(q.target, aside); err != nil {
-		return err
-	}
-	if err := do(); err != nil {
-		if gone := remove(q.target); gone == nil || is(gone, pfs.NotExist) {
-			_ = rename(aside, q.target) // the audit log has it if that fails
+	err = q.audited("rename", q.target, func(ctx context.Context, fsys pfs.FileSystem) error {
+		return fsys.Rename(ctx, q.target, aside)
+	}, "to", aside)
+	if err == nil {
+		if err = do(); err == nil {
+			return remove(aside)
 		}
-		return err
+		if partial {
+			_ = remove(q.target)
+		}
 	}
-	return remove(aside)
+	// The old directory stays aside if something else has its name. The audit log has it.
+	_ = lasting.audited("rename", aside, func(ctx context.Context, fsys pfs.FileSystem) error {
+		return gateway.RenameNew(ctx, fsys, aside, q.target)
+	}, "to", q.target)
+	return err
 }
 
 // copying is the target of a COPY.
@@ -76,7 +83,7 @@ type copying struct{ node }
 // ReadFrom makes the copy. io.Copy calls it with the source.
 func (c *copying) ReadFrom(io.Reader) (int64, error) {
 	q := c.tree.q
-	err := q.replace(q.copyAll)
+	err := q.replace(q.copyAll, true)
 	if err != nil {
 		q.failed = err
 	}

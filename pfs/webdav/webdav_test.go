@@ -526,6 +526,78 @@ func TestAFailedReplacementKeepsWhatWasThere(t *testing.T) {
 	}
 }
 
+// TestAClientThatLeavesKeepsWhatWasThere: the client of a COPY over a directory leaves in the middle.
+func TestAClientThatLeavesKeepsWhatWasThere(t *testing.T) {
+	ctx, leave := context.WithCancel(t.Context())
+	defer leave()
+	s := newSite(t, failing(func(a pfs.Access, name pfs.Path) error {
+		if strings.HasSuffix(string(name), "/to/last") && a.Changes() {
+			leave()
+			return pfs.E("test", name, pfs.Canceled, context.Canceled)
+		}
+		return nil
+	}))
+	for _, name := range []string{"from", "to"} {
+		s.want(t, 201, "MKCOL", name, "")
+	}
+	s.want(t, 201, "PUT", "from/first", "x")
+	s.want(t, 201, "PUT", "from/last", "x")
+	s.want(t, 201, "PUT", "to/old", "old")
+	r := httptest.NewRequestWithContext(ctx, "COPY", home+"/from", http.NoBody)
+	r.SetBasicAuth(gatewaytest.Alice, gatewaytest.Password)
+	r.Header.Set("Destination", home+"/to")
+	newHandler(s.Service).ServeHTTP(httptest.NewRecorder(), r)
+	if ctx.Err() == nil {
+		t.Fatal("the copy ended")
+	}
+	if b := s.want(t, 200, "GET", "to/old", "").Body; b != "old" {
+		t.Error(b)
+	}
+	s.want(t, 404, "GET", "to/first", "")
+	if m := s.propfind(t, "", "1", ""); len(m.Responses) != 3 {
+		t.Errorf("left: %+v", m)
+	}
+}
+
+// lossy loses the answer of a Rename that is carried out.
+type lossy struct {
+	pfs.FileSystem
+	lose func(oldName, newName pfs.Path) bool
+}
+
+func (l *lossy) Rename(ctx context.Context, oldName, newName pfs.Path) error {
+	err := l.FileSystem.Rename(ctx, oldName, newName)
+	if err == nil && l.lose(oldName, newName) {
+		err = pfs.Errorf("test", oldName, pfs.Unavailable, "the answer is lost")
+	}
+	return err
+}
+
+func TestALostAnswerLosesNoDirectory(t *testing.T) {
+	for lost, want := range map[string]struct{ from, to string }{
+		"from": {"", "new"}, // MOVE is done, and what was there has another name
+		"to":   {"new", "old"},
+	} {
+		store := &lossy{memfs.New(memfs.Options{}), func(old, to pfs.Path) bool {
+			return old.Base() == lost && (lost == "from" || strings.HasPrefix(to.Base(), ".replaced-"))
+		}}
+		s := newSite(t, store)
+		for name, content := range map[string]string{"from": "new", "to": "old"} {
+			s.want(t, 201, "MKCOL", name, "")
+			s.want(t, 201, "PUT", name+"/f", content)
+		}
+		s.want(t, 503, "MOVE", "from", "", "Destination", s.at("to"))
+		for name, content := range map[string]string{"from": want.from, "to": want.to} {
+			if a := s.ask(t, "GET", name+"/f", ""); a.Code == 200 && a.Body != content || a.Code != 200 && content != "" {
+				t.Errorf("the answer to the rename of %s is lost: %s has %d %q, want %q", lost, name, a.Code, a.Body, content)
+			}
+		}
+		if n := strings.Count(s.want(t, 207, "PROPFIND", "", "", "Depth", "1").Body, "<D:response>"); n != 3 {
+			t.Errorf("the answer to the rename of %s is lost: %d entries, want 3", lost, n)
+		}
+	}
+}
+
 const lockInfo = `<lockinfo xmlns="DAV:"><lockscope><exclusive/></lockscope><locktype><write/></locktype><owner>me</owner></lockinfo>`
 
 func TestLocks(t *testing.T) {
