@@ -94,6 +94,16 @@ func Stat(ctx context.Context, fsys pfs.FileSystem, name pfs.Path) (pfs.Info, er
 	return info, err
 }
 
+// Nowhere reports whether err, an error of Stat, tells that a link leads to nothing that the caller may see. Other errors tell nothing
+// about the link: the store does not answer, or the caller may no longer ask.
+func Nowhere(err error) bool {
+	switch pfs.KindOf(err) {
+	case pfs.NotExist, pfs.NotDir, pfs.Permission, pfs.Symlink, pfs.Invalid:
+		return true
+	}
+	return false
+}
+
 // Resolve returns name with the links above its last element replaced by what they lead to, and describes it as fsys.Stat
 // does. fsys is a file system of New.
 func Resolve(ctx context.Context, fsys pfs.FileSystem, name pfs.Path) (pfs.Path, pfs.Info, error) {

@@ -175,7 +175,7 @@ func (a *archive) entry(name pfs.Path, at string, info pfs.Info) error {
 			info, err = linkfs.Stat(ctx, a.v.session.FS(), name)
 			return err
 		})
-		if k := pfs.KindOf(err); err != nil && (k.Temporary() || k == pfs.Canceled) {
+		if err != nil && !linkfs.Nowhere(err) {
 			return err
 		}
 		if err != nil || info.IsDir() {

@@ -12,6 +12,7 @@ import (
 	"github.com/paddlecloud/pfs/internal/gateway"
 	"github.com/paddlecloud/pfs/internal/pace"
 	"github.com/paddlecloud/pfs/pfs"
+	"github.com/paddlecloud/pfs/pfs/linkfs"
 )
 
 // pageEntries is the number of entries of a directory that are listed, and written, at a time.
@@ -120,7 +121,7 @@ func (q *request) propfind(w http.ResponseWriter) error {
 	}
 	var page pfs.Page
 	if depth == "1" && info.IsDir() {
-		if page, err = q.page(q.name, ""); err != nil { // before the answer begins, so that it can be an error
+		if page, err = q.described(""); err != nil { // before the answer begins, so that it can be an error
 			return err
 		}
 	}
@@ -133,7 +134,7 @@ func (q *request) propfind(w http.ResponseWriter) error {
 		if page.Next == "" || err != nil {
 			break
 		}
-		page, err = q.page(q.name, page.Next)
+		page, err = q.described(page.Next)
 	}
 	p.out.WriteString("</D:multistatus>\n")
 	if err == nil {
@@ -156,27 +157,35 @@ func (q *request) page(dir pfs.Path, token string) (page pfs.Page, err error) {
 	return page, err
 }
 
-// render sends the entries of a page. A link is described as what it leads to.
-func (q *request) render(w http.ResponseWriter, p *properties, entries []pfs.Info) error {
-	for i, e := range entries {
-		if !e.IsLink() {
-			continue
+// described lists a page of the request's directory. A link is described as what it leads to, and left out if that is nothing.
+func (q *request) described(token string) (pfs.Page, error) {
+	page, err := q.page(q.name, token)
+	entries := page.Entries[:0]
+	for _, e := range page.Entries {
+		if e.IsLink() {
+			to, err := q.stat(q.name.Join(e.Name))
+			switch {
+			case err == nil:
+				e = to
+			case linkfs.Nowhere(err):
+				continue
+			default:
+				return pfs.Page{}, err
+			}
 		}
-		info, err := q.stat(q.name.Join(e.Name))
-		if err == nil {
-			info.Name = e.Name
-		} else {
-			info = pfs.Info{}
-		}
-		entries[i] = info
+		entries = append(entries, e)
 	}
+	page.Entries = entries
+	return page, err
+}
+
+// render sends the entries of a page.
+func (q *request) render(w http.ResponseWriter, p *properties, entries []pfs.Info) error {
 	for some := range slices.Chunk(entries, turnEntries) {
 		err := q.do("render", func(ctx context.Context, _ pfs.FileSystem) error {
 			return pfs.InTurn(ctx, func() error {
 				for _, e := range some {
-					if e.Name != "" {
-						p.response(q.h.url(q.name.Join(e.Name)), e)
-					}
+					p.response(q.h.url(q.name.Join(e.Name)), e)
 				}
 				return nil
 			})

@@ -130,7 +130,10 @@ func (q *request) entries(dir pfs.Path, do func(pfs.Info) error) error {
 		for _, e := range page.Entries {
 			if e.IsLink() {
 				to, err := q.stat(dir.Join(e.Name))
-				if err != nil || !to.IsRegular() {
+				switch {
+				case err != nil && !linkfs.Nowhere(err):
+					return err
+				case err != nil || !to.IsRegular():
 					continue
 				}
 			}

@@ -503,6 +503,27 @@ func TestAnUnavailableStoreIsNotAMissingFile(t *testing.T) {
 	s.want(t, 200, "GET", "g", "")
 }
 
+func TestALinkToAnUnavailableStoreIsNotMissing(t *testing.T) {
+	down := false
+	s := newSite(t, failing(func(_ pfs.Access, name pfs.Path) error {
+		if down && name == "/public/f" {
+			return pfs.Errorf("test", name, pfs.Unavailable, "the store is away")
+		}
+		return nil
+	}))
+	pfstest.WriteFile(t, s.Store, "/public/f", []byte("x"))
+	s.want(t, 201, "MKCOL", "d", "")
+	pfstest.MustLink(t, s.Store, "/pfs/dc/public/f", "/home/"+gatewaytest.Alice+"/d/link")
+	pfstest.MustLink(t, s.Store, "nowhere", "/home/"+gatewaytest.Alice+"/d/other")
+	if m := s.propfind(t, "d", "1", ""); len(m.Responses) != 2 {
+		t.Errorf("%+v", m)
+	}
+	s.want(t, 201, "COPY", "d", "", "Destination", s.at("whole"))
+	down = true
+	s.want(t, 503, "PROPFIND", "d", "", "Depth", "1")
+	s.want(t, 503, "COPY", "d", "", "Destination", s.at("copy"))
+}
+
 func TestAFailedReplacementKeepsWhatWasThere(t *testing.T) {
 	fail := false
 	s := newSite(t, failing(func(a pfs.Access, name pfs.Path) error {
