@@ -7,11 +7,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"net"
 	"net/http"
 	"net/url"
 	"path/filepath"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -240,6 +243,60 @@ func TestRevoked(t *testing.T) {
 	}
 	if _, err := g.Store.Stat(t.Context(), "/home/"+pfs.Path(alice)+"/f"); !errors.Is(err, pfs.NotExist) {
 		t.Errorf("the file is there: %v", err)
+	}
+}
+
+// counted counts the handles that are open.
+type counted struct {
+	pfs.FileSystem
+	open atomic.Int32
+}
+
+func (c *counted) OpenHandle(ctx context.Context, name pfs.Path, flags pfs.OpenFlags, perm fs.FileMode) (pfs.Handle, error) {
+	h, err := pfs.OpenHandle(ctx, c.FileSystem, name, flags, perm)
+	if err == nil {
+		c.open.Add(1)
+		h = &countedHandle{Handle: h, closed: sync.OnceFunc(func() { c.open.Add(-1) })}
+	}
+	return h, err
+}
+
+type countedHandle struct {
+	pfs.Handle
+	closed func()
+}
+
+func (h *countedHandle) Close(ctx context.Context) error {
+	h.closed()
+	return h.Handle.Close(ctx)
+}
+
+// TestRevokedAppend changes the password in the middle of an APPEND: its file is not left open, which on HDFS would refuse
+// all later ones.
+func TestRevokedAppend(t *testing.T) {
+	store := &counted{FileSystem: memfs.New(memfs.Options{})}
+	g := newGate(t, store)
+	g.put(t, "/f", "x")
+	body, more := io.Pipe()
+	r, err := http.NewRequestWithContext(t.Context(), "POST", g.location(t, "POST", "/f", "op=APPEND"), body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	go func() {
+		_, _ = more.Write(make([]byte, 1<<20))
+		for store.open.Load() == 0 && t.Context().Err() == nil {
+			time.Sleep(time.Millisecond)
+		}
+		if err := g.Auth.Accounts().SetPassword(t.Context(), alice, "another horse"); err != nil {
+			t.Error(err)
+		}
+		more.Close()
+	}()
+	if status, answer := g.send(t, r); status != http.StatusUnauthorized {
+		t.Errorf("%d %s", status, answer)
+	}
+	if n := store.open.Load(); n != 0 {
+		t.Errorf("%d handles are open", n)
 	}
 }
 

@@ -187,6 +187,7 @@ func appendTo(c *call) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
+	defer h.Close(context.WithoutCancel(ctx)) // also of a user who may no longer do anything: an open file would refuse the next APPEND
 	size, err := c.receive(func(p []byte, off int64) error {
 		_, err := gateway.WriteAt(ctx, c.session, h, p, off)
 		return err
