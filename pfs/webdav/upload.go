@@ -47,15 +47,6 @@ func (q *request) put(w http.ResponseWriter) error {
 		return err
 	}
 	defer end()
-	if match := q.Header.Get("If-Match"); match != "" {
-		info, err := q.stat(q.name)
-		if err != nil && !is(err, pfs.NotExist) {
-			return err
-		}
-		if err != nil || match != "*" && match != gateway.ETag(info) {
-			return pfs.Errorf(op, q.name, pfs.Conflict, "the file is not the one that If-Match names")
-		}
-	}
 	q.Body = gateway.NewBody(w, q.Request)
 	if _, ok := parseMtime(q.Header.Get("X-OC-Mtime")); ok {
 		w.Header().Set("X-OC-Mtime", "accepted")

@@ -28,6 +28,7 @@ import (
 	"net/http"
 	"net/url"
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/paddlecloud/pfs/internal/gateway"
@@ -160,6 +161,9 @@ func (q *request) delegate(w http.ResponseWriter) error {
 	if err := q.checkAccess(); err != nil {
 		return err
 	}
+	if err := q.checkConditions(); err != nil {
+		return err
+	}
 	r := q.Clone(q.Context())
 	r.Body = q.Body
 	r.URL.Path = path.Join(q.h.cfg.Prefix, string(q.name))
@@ -191,6 +195,27 @@ func (q *request) checkAccess() error {
 		}
 		return pfs.CheckAccess(ctx, q.session.FS(), pfs.Write, q.target)
 	})
+}
+
+// checkConditions refuses a change if If-Match does not name what is there, or If-None-Match does.
+func (q *request) checkConditions() error {
+	match, none := q.Header.Get("If-Match"), q.Header.Get("If-None-Match")
+	if match == "" && none == "" {
+		return nil
+	}
+	info, err := q.stat(q.name)
+	if err != nil && !is(err, pfs.NotExist) {
+		return err
+	}
+	there := err == nil
+	named := func(tags string) bool {
+		list := strings.FieldsFunc(tags, func(c rune) bool { return c == ',' || c == ' ' })
+		return there && (tags == "*" || slices.Contains(list, gateway.ETag(info)))
+	}
+	if match != "" && !named(match) || none != "" && named(none) {
+		return pfs.Errorf("webdav.checkConditions", q.name, pfs.Conflict, "it is not what If-Match or If-None-Match asks for")
+	}
+	return nil
 }
 
 // readDestination sets the target of a COPY or a MOVE.

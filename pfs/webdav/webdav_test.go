@@ -198,7 +198,15 @@ func TestConditions(t *testing.T) {
 	s.want(t, 201, "PUT", "new", "two", "If-None-Match", "*")
 	s.want(t, 412, "PUT", "f", "two", "If-Match", `"other"`)
 	s.want(t, 412, "PUT", "no", "two", "If-Match", "*")
-	s.want(t, 201, "PUT", "f", "two", "If-Match", etag)
+	etag = s.want(t, 201, "PUT", "f", "two", "If-Match", etag).Header.Get("ETag")
+	etag = s.want(t, 201, "PUT", "f", "two", "If-Match", `"other", `+etag).Header.Get("ETag")
+	s.want(t, 412, "PUT", "f", "three", "If-None-Match", etag)
+	for _, method := range []string{"DELETE", "MOVE", "COPY", "PROPPATCH", "LOCK"} {
+		s.want(t, 412, method, "f", "", "If-Match", `"other"`, "Destination", s.at("g"))
+		s.want(t, 412, method, "f", "", "If-None-Match", `"other", `+etag, "Destination", s.at("g"))
+	}
+	s.want(t, 201, "COPY", "f", "", "If-Match", etag, "Destination", s.at("g"))
+	s.want(t, 204, "DELETE", "g", "", "If-Match", "*", "If-None-Match", etag+"0")
 	s.want(t, 422, "PUT", "f", "three", "OC-Checksum", "SHA1:0000000000000000000000000000000000000000")
 	s.want(t, 201, "PUT", "f", "three", "OC-Checksum", "MD5:35d6d33467aae9a2e3dccb4b6b027878")
 	s.want(t, 501, "PUT", "f", "four", "OC-Checksum", "CRC:0")
