@@ -273,3 +273,17 @@ func TestReplication(t *testing.T) {
 		}
 	}
 }
+
+// TestXattrNamedTwice: a short request that repeats a name does not make a long answer.
+func TestXattrNamedTwice(t *testing.T) {
+	g := newGate(t, memfs.New(memfs.Options{}))
+	g.put(t, "/f", "x")
+	g.must(t, "PUT", "/f", "op=SETXATTR&flag=CREATE&xattr.name=user.a&xattr.value="+strings.Repeat("x", 1000), "")
+	once := g.must(t, "GET", "/f", "op=GETXATTRS&xattr.name=user.a", "")
+	if often := g.must(t, "GET", "/f", "op=GETXATTRS"+strings.Repeat("&xattr.name=user.a", 100), ""); often != once {
+		t.Errorf("%d bytes for the name once, %d for it often", len(once), len(often))
+	}
+	if status, answer := g.ask(t, "GET", "/f", "op=GETXATTRS&xattr.name=USER.a", ""); status/100 == 2 {
+		t.Errorf("another spelling of the name: %s", answer)
+	}
+}

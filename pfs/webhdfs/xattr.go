@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"encoding/hex"
 	"net/url"
+	"slices"
 	"strings"
 
 	"github.com/paddlecloud/pfs/pfs"
@@ -41,7 +42,10 @@ func getXattrs(ctx context.Context, c *call) (answer, error) {
 		}
 	}
 	list := []any{}
-	for _, n := range names {
+	for i, n := range names {
+		if slices.Index(names, n) < i {
+			continue // else a short request that repeats a name had a long answer
+		}
 		value, err := kept.Xattr(ctx, c.path, n)
 		if isKind(err, pfs.NoAttr) {
 			return answer{}, forbidden(noSuchXattr, "At least one of the attributes provided was not found.")
