@@ -278,3 +278,32 @@ func FuzzPreview(f *testing.F) {
 		}
 	})
 }
+
+// TestImageIsATransfer checks that images, which are files in transit, wait when the user has too many of these.
+func TestImageIsATransfer(t *testing.T) {
+	s := newSite(t, memfs.New(memfs.Options{}))
+	var picture bytes.Buffer
+	if err := png.Encode(&picture, image.NewGray(image.Rect(0, 0, 30, 20))); err != nil {
+		t.Fatal(err)
+	}
+	pfstest.WriteFile(t, s.tree(t, gatewaytest.Alice), home("picture"), picture.Bytes())
+	s.login(t, gatewaytest.Alice)
+	session := s.Session(t, gatewaytest.Alice, "test")
+	var ends []func()
+	for range 64 {
+		end, err := session.Transfer(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		ends = append(ends, end)
+	}
+	time.AfterFunc(300*time.Millisecond, ends[0])
+	began := time.Now()
+	s.get(t, address("image", home("picture"))).want(t, http.StatusOK)
+	if took := time.Since(began); took < 300*time.Millisecond {
+		t.Errorf("the image came after %v, before a place was free", took)
+	}
+	for _, end := range ends[1:] {
+		end()
+	}
+}

@@ -65,6 +65,11 @@ func (r *reading) config() (c image.Config, err error) {
 
 // image sends an image for the page of its file, with the type of its first bytes.
 func (x *Web) image(v *visit, name pfs.Path) error {
+	end, err := v.session.Transfer(v.Context())
+	if err != nil {
+		return err
+	}
+	defer end()
 	r, err := v.reading(name)
 	if err != nil {
 		return err
