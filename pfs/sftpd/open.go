@@ -258,10 +258,10 @@ func (o *file) toInPlace(ctx context.Context) error {
 		return up.failed
 	}
 	if o.old == 0 {
-		if err := o.publish(ctx); err != nil {
+		if err := o.publishEarly(ctx); err != nil {
 			return err
 		}
-		return o.openInPlace(ctx, flagRead|flagWrite, 0)
+		return o.openSynced(ctx)
 	}
 	if err := o.openInPlace(ctx, flagRead|flagWrite, 0); err != nil {
 		return err
@@ -398,9 +398,6 @@ func (x *session) sync(ctx context.Context, p *parser) error {
 		return err
 	}
 	if o.up != nil {
-		if o.old == 0 {
-			return o.publishSynced(ctx)
-		}
 		if err := o.publishEarly(ctx); err != nil {
 			return err
 		}
@@ -438,7 +435,7 @@ func (o *file) publish(ctx context.Context) error {
 	if err := o.up.publish(ctx); err != nil {
 		return err
 	}
-	o.up = nil
+	o.up, o.undecided = nil, nil
 	return nil
 }
 

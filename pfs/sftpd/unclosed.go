@@ -35,7 +35,7 @@ func (x *session) openFile(ctx context.Context, name pfs.Path, flags uint32, mod
 		if of.old == 0 && of.up.can.Has(pfs.CanReadStaged) {
 			return &file{u: x.u, name: name, again: &again{of, flags, mode}}, nil
 		}
-		if err := of.publishEarly(ctx); err != nil {
+		if err := x.publishBelow(ctx, name); err != nil {
 			return nil, err
 		}
 	}
@@ -61,7 +61,8 @@ func (x *session) file(ctx context.Context, p *parser) (*file, error) {
 	return o, err
 }
 
-// publishBelow publishes the uploads of this session of name and of what is below it, and opens what sync has published.
+// publishBelow publishes the uploads of this session of name and of what is below it, and opens what is published, because the names
+// may change.
 func (x *session) publishBelow(ctx context.Context, name pfs.Path) error {
 	for _, h := range x.handles {
 		o, ok := h.(*file)
@@ -78,14 +79,12 @@ func (x *session) publishBelow(ctx context.Context, name pfs.Path) error {
 	return nil
 }
 
-// publishSynced publishes an upload that the client has synced. The file is opened in place by the next request for it,
-// where the store has an ID by which it is found again.
-func (o *file) publishSynced(ctx context.Context) error {
+// publishEarly publishes an upload whose file is still open, such as one that the client has synced. The file is opened in place by
+// the next request for it, where the store has an ID by which it is found again. A store without random writes then takes only
+// what is written at its end.
+func (o *file) publishEarly(ctx context.Context) error {
 	up := o.up
-	if !up.can.Has(pfs.CanOpenHandle | pfs.CanWriteRandom) {
-		return o.publishEarly(ctx)
-	}
-	if err := o.publish(ctx); err != nil {
+	if err := o.publish(ctx); err != nil || o.h != nil || !up.can.Has(pfs.CanOpenHandle) {
 		return err
 	}
 	if o.synced = up.id; o.synced == 0 {
@@ -94,7 +93,7 @@ func (o *file) publishSynced(ctx context.Context) error {
 	return nil
 }
 
-// openSynced opens a file that publishSynced has published.
+// openSynced opens a file that publishEarly has published.
 func (o *file) openSynced(ctx context.Context) error {
 	if o.synced == 0 {
 		return nil
@@ -108,7 +107,7 @@ func (o *file) openSynced(ctx context.Context) error {
 		return err
 	})
 	if err == nil && info.ID != o.synced {
-		err = pfs.Errorf("sftpd.open", o.name, pfs.Conflict, "another file has replaced this one since it was synced: open the new one")
+		err = pfs.Errorf("sftpd.open", o.name, pfs.Conflict, "another file has replaced this one since it was published: open the new one")
 	}
 	if err != nil {
 		_ = o.u.Do(ctx, "close", o.h.Close)
@@ -116,18 +115,5 @@ func (o *file) openSynced(ctx context.Context) error {
 		return err
 	}
 	o.synced = 0
-	return nil
-}
-
-// publishEarly publishes an upload whose file is still open. It goes on in place, where the store can.
-func (o *file) publishEarly(ctx context.Context) error {
-	if o.up.can.Has(pfs.CanOpenHandle | pfs.CanWriteRandom) {
-		return o.toInPlace(ctx)
-	}
-	if err := o.publish(ctx); err != nil {
-		return err
-	}
-	o.old = 0
-	o.undecided = func(ctx context.Context, _ int64) error { return o.openInPlace(ctx, flagWrite|flagAppend, 0) }
 	return nil
 }

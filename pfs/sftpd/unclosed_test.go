@@ -2,8 +2,8 @@ package sftpd_test
 
 import (
 	"bytes"
-	"context"
 	"errors"
+	"fmt"
 	"testing"
 
 	"github.com/paddlecloud/pfs/internal/gateway/gatewaytest"
@@ -175,11 +175,18 @@ func TestSync(t *testing.T) {
 					t.Fatalf("another session sees %d bytes after fsync of %d", got, n)
 				}
 			}
+			want, code := "SOME more bytes", uint32(0)
+			if without != 0 {
+				want, code = "some more bytes", 8
+			}
+			if got := c.code(t, 6, h, number(0), str("SOME")); got != code {
+				t.Errorf("a write at the begin after fsync: code %d, want %d", got, code)
+			}
 			if code := c.code(t, 4, h); code != 0 {
 				t.Errorf("CLOSE: code %d", code)
 			}
-			if got := string(pfstest.ReadFile(t, fsys, home+"/f")); got != "some more bytes" {
-				t.Errorf("%q", got)
+			if got := string(pfstest.ReadFile(t, fsys, home+"/f")); got != want {
+				t.Errorf("%q, want %q", got, want)
 			}
 			pfstest.MustMkdir(t, fsys, home+"/d")
 			h = c.open(t, "d/f", 0x1a)
@@ -198,45 +205,58 @@ func TestSync(t *testing.T) {
 }
 
 // TestReplacedAfterSync syncs a file, replaces or removes it, and then writes through the open file. The write fails, and never
-// changes another file.
+// changes another file. Through a file that was renamed while it was open, it goes to that file.
 func TestReplacedAfterSync(t *testing.T) {
 	for name, row := range map[string]struct {
-		change func(ctx context.Context, fsys pfs.FileSystem, f pfs.Path) error
+		change func(t *testing.T, c *raw, fsys pfs.FileSystem, f pfs.Path) error
 		code   uint32
 		at     string
 		want   string
 	}{
-		"same": {func(context.Context, pfs.FileSystem, pfs.Path) error { return nil }, 0, "f", "NEW"},
-		"replaced": {func(ctx context.Context, fsys pfs.FileSystem, f pfs.Path) error {
-			return fsys.Rename(ctx, f.Parent().Join("g"), f)
+		"same": {func(*testing.T, *raw, pfs.FileSystem, pfs.Path) error { return nil }, 0, "f", "oldNEW"},
+		"replaced": {func(t *testing.T, _ *raw, fsys pfs.FileSystem, f pfs.Path) error {
+			return fsys.Rename(t.Context(), f.Parent().Join("g"), f)
 		}, 4, "f", "other"},
-		"removed": {func(ctx context.Context, fsys pfs.FileSystem, f pfs.Path) error { return fsys.Remove(ctx, f) }, 2, "g", "other"},
+		"removed": {func(t *testing.T, _ *raw, fsys pfs.FileSystem, f pfs.Path) error { return fsys.Remove(t.Context(), f) }, 2, "g", "other"},
+		"renamed": {func(t *testing.T, c *raw, fsys pfs.FileSystem, f pfs.Path) error {
+			if code := c.code(t, 18, str("f"), str("f.1")); code != 0 {
+				t.Errorf("rename: code %d", code)
+			}
+			return fsys.Rename(t.Context(), f.Parent().Join("g"), f)
+		}, 0, "f.1", "oldNEW"},
 	} {
-		t.Run(name, func(t *testing.T) {
-			fsys := memfs.New(memfs.Options{})
-			s := gatewaytest.New(t, fsys)
-			addr, _ := serve(t, s)
-			c := dial(t, addr, gatewaytest.Alice)
-			home := pfs.Path("/home/" + gatewaytest.Alice)
-			pfstest.WriteFile(t, fsys, home+"/g", []byte("other"))
-			h := c.open(t, "f", 0x1a)
-			c.write(t, h, []byte("old"), 0)
-			if code := c.code(t, 200, str("fsync@openssh.com"), h); code != 0 {
-				t.Fatalf("fsync: code %d", code)
+		for _, without := range []pfs.Capabilities{0, pfs.CanWriteRandom} {
+			for _, sync := range []bool{true, false} {
+				if !sync && name != "renamed" {
+					continue
+				}
+				t.Run(fmt.Sprintf("%s/without=%x/sync=%t", name, uint64(without), sync), func(t *testing.T) {
+					fsys := memfs.New(memfs.Options{Without: without})
+					s := gatewaytest.New(t, fsys)
+					addr, _ := serve(t, s)
+					c := dial(t, addr, gatewaytest.Alice)
+					home := pfs.Path("/home/" + gatewaytest.Alice)
+					pfstest.WriteFile(t, fsys, home+"/g", []byte("other"))
+					h := c.open(t, "f", 0x1a)
+					c.write(t, h, []byte("old"), 0)
+					if sync && c.code(t, 200, str("fsync@openssh.com"), h) != 0 {
+						t.Fatal("fsync failed")
+					}
+					if err := row.change(t, c, fsys, home+"/f"); err != nil {
+						t.Fatal(err)
+					}
+					if code := c.code(t, 6, h, number(3), str("NEW")); code != row.code {
+						t.Errorf("write: code %d", code)
+					}
+					if code := c.code(t, 4, h); code != 0 {
+						t.Errorf("CLOSE: code %d", code)
+					}
+					if got := string(pfstest.ReadFile(t, fsys, home.Join(row.at))); got != row.want {
+						t.Errorf("%q, want %q", got, row.want)
+					}
+				})
 			}
-			if err := row.change(t.Context(), fsys, home+"/f"); err != nil {
-				t.Fatal(err)
-			}
-			if code := c.code(t, 6, h, number(0), str("NEW")); code != row.code {
-				t.Errorf("write: code %d", code)
-			}
-			if code := c.code(t, 4, h); code != 0 {
-				t.Errorf("CLOSE: code %d", code)
-			}
-			if got := string(pfstest.ReadFile(t, fsys, home.Join(row.at))); got != row.want {
-				t.Errorf("%q, want %q", got, row.want)
-			}
-		})
+		}
 	}
 }
 
