@@ -260,6 +260,40 @@ func TestReplacedAfterSync(t *testing.T) {
 	}
 }
 
+// TestOverlap writes bytes that came early once more, together with those before them. A store with random writes takes them as any
+// file does; another refuses them. The session goes on.
+func TestOverlap(t *testing.T) {
+	for name, without := range map[string]pfs.Capabilities{"random": 0, "append": pfs.CanWriteRandom} {
+		t.Run(name, func(t *testing.T) {
+			fsys := memfs.New(memfs.Options{Without: without})
+			s := gatewaytest.New(t, fsys)
+			addr, _ := serve(t, s)
+			c, other := dial(t, addr, gatewaytest.Alice), dial(t, addr, gatewaytest.Alice)
+			home := pfs.Path("/home/" + gatewaytest.Alice)
+			for i, pieces := range [][2]int{{5, 0}, {5, 8}, {5, 2}, {5, 5}} { // the offsets of two pieces of ten bytes
+				file := fmt.Sprint("f", i)
+				want := make([]byte, max(pieces[0], pieces[1])+10)
+				h := c.open(t, file, 0x1a)
+				copy(want[pieces[0]:], "aaaaaaaaaa")
+				c.write(t, h, []byte("aaaaaaaaaa"), pieces[0])
+				copy(want[pieces[1]:], "bbbbbbbbbb")
+				wrote, closed := c.code(t, 6, h, number(uint64(pieces[1])), str("bbbbbbbbbb")), c.code(t, 4, h)
+				size := other.size(t, file)
+				if without != 0 {
+					if wrote != 8 {
+						t.Errorf("%v: write: code %d", pieces, wrote)
+					}
+					continue
+				}
+				if wrote != 0 || closed != 0 || size != uint64(len(want)) {
+					t.Errorf("%v: write: code %d, CLOSE: code %d; another session sees %d bytes", pieces, wrote, closed, size)
+				}
+				pfstest.WantFile(t, fsys, home.Join(file), want)
+			}
+		})
+	}
+}
+
 // TestRenameOntoRemoved renames to the name of a synced file that another session has removed.
 func TestRenameOntoRemoved(t *testing.T) {
 	fsys := memfs.New(memfs.Options{})

@@ -166,12 +166,9 @@ func (up *upload) place(ctx context.Context, p []byte, off int64) error {
 	switch {
 	case len(p) == 0:
 		return nil
-	case off < size || off-size > maxGap:
+	case off < size || off-size > maxGap || up.overlaps(len(p), off):
 		return errRandom
 	case off > size:
-		if _, twice := up.ahead[off]; twice {
-			return errRandom
-		}
 		if up.keep(p, off) {
 			return nil
 		}
@@ -191,6 +188,17 @@ func (up *upload) place(ctx context.Context, p []byte, off int64) error {
 	return up.catchUp(ctx)
 }
 
+// overlaps reports whether some of the n bytes at off came ahead. The pieces that are kept do not overlap each other, so their order
+// does not matter.
+func (up *upload) overlaps(n int, off int64) bool {
+	for at, p := range up.ahead {
+		if at < off+int64(n) && off < at+int64(len(p)) {
+			return true
+		}
+	}
+	return false
+}
+
 // keep keeps bytes that come before their turn, unless they are too many.
 func (up *upload) keep(p []byte, off int64) bool {
 	cost := len(p) + aheadCost
@@ -208,19 +216,13 @@ func (up *upload) catchUp(ctx context.Context) error {
 		off := up.length()
 		p, ok := up.ahead[off]
 		if !ok {
-			break
+			return nil
 		}
 		up.drop(off)
 		if err := up.append(ctx, p); err != nil {
 			return err
 		}
 	}
-	for off := range up.ahead {
-		if off < up.length() {
-			return errRandom // it overlaps
-		}
-	}
-	return nil
 }
 
 func (up *upload) drop(off int64) {
@@ -309,9 +311,6 @@ func (up *upload) noteNow(ctx context.Context, size int64) (err error) {
 // publish gives the file its name.
 func (up *upload) publish(ctx context.Context) error {
 	if err := up.fill(ctx); err != nil {
-		if err == errRandom {
-			err = pfs.Errorf("sftpd.publish", up.name, pfs.Unsupported, "writes that overlap")
-		}
 		return err
 	}
 	up.mu.Lock()
