@@ -1,6 +1,7 @@
 package sftpd
 
 import (
+	"cmp"
 	"context"
 	"encoding/binary"
 	"errors"
@@ -26,6 +27,9 @@ type file struct {
 
 	undecided func(ctx context.Context, off int64) error // sets h or up for a first write at off
 	old       int64                                      // of an upload in place of a file that was not cut: its size; else 0
+
+	refused   error // of the write at refusedAt, with which an upload could not go on in place: its bytes are missing
+	refusedAt int64
 }
 
 // newHandle keeps an open file or directory, and appends its name to the answer.
@@ -228,16 +232,21 @@ func (x *session) write(ctx context.Context, p *parser) error {
 	return o.writeAt(ctx, b, off)
 }
 
+// writeAt writes p at off. After an error it takes only the write that failed, as an upload does.
 func (o *file) writeAt(ctx context.Context, p []byte, off int64) error {
+	if o.refused != nil && off != o.refusedAt {
+		return o.refused
+	}
 	if err := o.decide(ctx, off); err != nil {
 		return err
 	}
+	o.refused = nil
 	if o.up != nil {
-		err := o.up.write(ctx, p, off)
-		if err != errRandom {
+		if err := o.up.write(ctx, p, off); err != errRandom {
 			return err
 		}
 		if err := o.toInPlace(ctx); err != nil {
+			o.refused, o.refusedAt = err, off
 			return err
 		}
 	}
@@ -254,8 +263,8 @@ func (o *file) toInPlace(ctx context.Context) error {
 		return pfs.Errorf("sftpd.write", o.name, pfs.Unsupported, "the store takes new files in order from the start only")
 	}
 	up := o.up
-	if up.failed != nil {
-		return up.failed
+	if err := cmp.Or(o.refused, up.failed); err != nil {
+		return err
 	}
 	if o.old == 0 {
 		if err := o.publishEarly(ctx); err != nil {
@@ -397,6 +406,9 @@ func (x *session) sync(ctx context.Context, p *parser) error {
 	if err != nil {
 		return err
 	}
+	if o.refused != nil {
+		return o.refused
+	}
 	if o.up != nil {
 		if err := o.publishEarly(ctx); err != nil {
 			return err
@@ -420,13 +432,16 @@ func (o *file) close(ctx context.Context) error {
 		}
 	}
 	if o.h == nil {
-		return nil
+		return o.refused
 	}
-	return o.u.Do(ctx, "close", o.h.Close)
+	return cmp.Or(o.refused, o.u.Do(ctx, "close", o.h.Close))
 }
 
 // publish publishes the upload, or completes it in place.
 func (o *file) publish(ctx context.Context) error {
+	if o.refused != nil {
+		return o.refused
+	}
 	if o.old > 0 {
 		if err := o.keepRest(ctx); err != nil || o.up == nil {
 			return err

@@ -2,8 +2,11 @@ package sftpd_test
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
+	"io/fs"
+	"sync/atomic"
 	"testing"
 
 	"github.com/paddlecloud/pfs/internal/gateway/gatewaytest"
@@ -152,6 +155,114 @@ func TestFailedWrite(t *testing.T) {
 	pfstest.WantFile(t, fsys, name, content[:2*piece+1000])
 }
 
+// TestFailedAhead has no room for bytes that came early when their turn comes, which is at fsync. CLOSE does not publish the file
+// without them.
+func TestFailedAhead(t *testing.T) {
+	fsys := memfs.New(memfs.Options{Capacity: 100_000})
+	s := gatewaytest.New(t, fsys)
+	addr, _ := serve(t, s)
+	c := dial(t, addr, gatewaytest.Alice)
+	h := c.open(t, "f", 0x1a)
+	c.write(t, h, []byte("begin"), 0)
+	c.write(t, h, random(60_000), 50_000)
+	if code := c.code(t, 200, str("fsync@openssh.com"), h); code != 4 {
+		t.Errorf("fsync: code %d", code)
+	}
+	if code := c.code(t, 4, h); code != 4 {
+		t.Errorf("CLOSE: code %d", code)
+	}
+	if _, err := fsys.Stat(t.Context(), "/home/"+gatewaytest.Alice+"/f"); !errors.Is(err, pfs.NotExist) {
+		t.Errorf("the file is there: %v", err)
+	}
+}
+
+// probed is a store that opens nothing in place while full is set.
+type probed struct {
+	*memfs.FS
+	full *atomic.Bool
+}
+
+func (s probed) WithOwner(owner pfs.Owner) (pfs.FileSystem, error) {
+	fsys, err := s.FS.WithOwner(owner)
+	if err != nil {
+		return nil, err
+	}
+	s.FS = fsys.(*memfs.FS)
+	return s, nil
+}
+
+func (s probed) OpenHandle(ctx context.Context, name pfs.Path, flags pfs.OpenFlags, perm fs.FileMode) (pfs.Handle, error) {
+	if s.full.Load() {
+		return nil, pfs.E("test", name, pfs.Limit, nil)
+	}
+	return s.FS.OpenHandle(ctx, name, flags, perm)
+}
+
+// TestRefusedWrite writes where a store without random writes cannot, or while the store is full of requests. Whatever the client sends
+// next, there is an error until it repeats the write, and CLOSE has one, too.
+func TestRefusedWrite(t *testing.T) {
+	home := pfs.Path("/home/" + gatewaytest.Alice)
+	t.Run("append", func(t *testing.T) {
+		fsys := memfs.New(memfs.Options{Without: pfs.CanWriteRandom})
+		s := gatewaytest.New(t, fsys)
+		addr, _ := serve(t, s)
+		c := dial(t, addr, gatewaytest.Alice)
+		pfstest.WriteFile(t, fsys, home+"/f", []byte("old"))
+		h := c.open(t, "f", 0x1a)
+		c.write(t, h, []byte("content"), 0)
+		for what, code := range map[string]uint32{
+			"a write at the begin": c.code(t, 6, h, number(0), str("X")),
+			"the next write":       c.code(t, 6, h, number(7), str("more")),
+			"the same write":       c.code(t, 6, h, number(0), str("X")),
+			"fsync":                c.code(t, 200, str("fsync@openssh.com"), h),
+			"a rename":             c.code(t, 18, str("f"), str("g")),
+			"CLOSE":                c.code(t, 4, h),
+		} {
+			if code != 8 {
+				t.Errorf("%s: code %d", what, code)
+			}
+		}
+		pfstest.WantFile(t, fsys, home+"/f", []byte("old"))
+	})
+	for _, repeat := range []bool{true, false} {
+		t.Run(fmt.Sprintf("random/repeat=%t", repeat), func(t *testing.T) {
+			var full atomic.Bool
+			fsys := probed{memfs.New(memfs.Options{}), &full}
+			s := gatewaytest.New(t, fsys)
+			addr, _ := serve(t, s)
+			c := dial(t, addr, gatewaytest.Alice)
+			pfstest.WriteFile(t, fsys, home+"/old", []byte("0123456789"))
+			for name, want := range map[string]string{"new": "cXntent", "old": "cXntent789"} {
+				flags := map[string]byte{"new": 0x1a, "old": 0x0a}[name]
+				h := c.open(t, name, flags)
+				c.write(t, h, []byte("content"), 0)
+				full.Store(true)
+				if code := c.code(t, 6, h, number(1), str("X")); code != 4 {
+					t.Errorf("%s: a write that is refused: code %d", name, code)
+				}
+				full.Store(false)
+				if code := c.code(t, 6, h, number(7), str("more")); code != 4 {
+					t.Errorf("%s: the next write: code %d", name, code)
+				}
+				code := uint32(4)
+				if repeat {
+					c.write(t, h, []byte("X"), 1)
+					code = 0
+				}
+				if got := c.code(t, 4, h); got != code {
+					t.Errorf("%s: CLOSE: code %d, want %d", name, got, code)
+				}
+				if repeat {
+					pfstest.WantFile(t, fsys.FS, home.Join(name), []byte(want))
+				}
+			}
+			if !repeat {
+				pfstest.WantFile(t, fsys, home+"/old", []byte("0123456789"))
+			}
+		})
+	}
+}
+
 // TestSync syncs a file that is still open: everybody sees it, and it can be written on where the store can. If the file cannot be
 // published, then fsync says so, and so does CLOSE.
 func TestSync(t *testing.T) {
@@ -261,7 +372,7 @@ func TestReplacedAfterSync(t *testing.T) {
 }
 
 // TestOverlap writes bytes that came early once more, together with those before them. A store with random writes takes them as any
-// file does; another refuses them. The session goes on.
+// file does; another refuses them, and the file is not published. The session goes on, and nothing of the upload stays.
 func TestOverlap(t *testing.T) {
 	for name, without := range map[string]pfs.Capabilities{"random": 0, "append": pfs.CanWriteRandom} {
 		t.Run(name, func(t *testing.T) {
@@ -280,8 +391,8 @@ func TestOverlap(t *testing.T) {
 				wrote, closed := c.code(t, 6, h, number(uint64(pieces[1])), str("bbbbbbbbbb")), c.code(t, 4, h)
 				size := other.size(t, file)
 				if without != 0 {
-					if wrote != 8 {
-						t.Errorf("%v: write: code %d", pieces, wrote)
+					if wrote != 8 || closed == 0 || size != ^uint64(0) {
+						t.Errorf("%v: write: code %d, CLOSE: code %d; another session sees %d bytes", pieces, wrote, closed, size)
 					}
 					continue
 				}

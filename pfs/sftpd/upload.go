@@ -220,6 +220,7 @@ func (up *upload) catchUp(ctx context.Context) error {
 		}
 		up.drop(off)
 		if err := up.append(ctx, p); err != nil {
+			up.failed = err // the client still has the bytes
 			return err
 		}
 	}
