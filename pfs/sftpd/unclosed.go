@@ -45,7 +45,8 @@ func (x *session) openFile(ctx context.Context, name pfs.Path, flags uint32, mod
 // file reads the name of an open file. For one that shares an upload it returns the file with the upload; once that is
 // published, it opens the file.
 func (x *session) file(ctx context.Context, p *parser) (*file, error) {
-	o, ok := x.handles[string(p.bytes())].(*file)
+	id := string(p.bytes())
+	o, ok := x.handles[id].(*file)
 	switch {
 	case !ok:
 		return nil, pfs.Errorf("sftpd.file", "", pfs.Closed, "no such open file")
@@ -55,10 +56,11 @@ func (x *session) file(ctx context.Context, p *parser) (*file, error) {
 		return o.again.of, nil
 	}
 	now, err := x.s.openFile(ctx, x.u, o.name, o.again.flags, o.again.mode)
-	if err == nil {
-		*o = *now
+	if err != nil {
+		return o, err
 	}
-	return o, err
+	x.handles[id] = now
+	return now, nil
 }
 
 // publishBelow publishes the uploads of this session of name and of what is below it, and opens what is published, because the names

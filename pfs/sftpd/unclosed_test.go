@@ -93,7 +93,7 @@ func TestUnclosed(t *testing.T) {
 			ok(t, c.code(t, 14, str("d"), []byte{0, 0, 0, 0}))
 			h := c.open(t, "d/f", create)
 			c.write(t, h, []byte("content"), 0)
-			later := c.open(t, "d/f", read) // read after CLOSE
+			later, again := c.open(t, "d/f", read), c.open(t, "d/f", write) // used after CLOSE
 			row.then(t)
 			ok(t, c.code(t, 4, h))
 			if name != "remove" {
@@ -110,6 +110,18 @@ func TestUnclosed(t *testing.T) {
 				}
 			}
 			ok(t, c.code(t, 4, later))
+			if row.at == "d/f" && name != "remove" {
+				c.write(t, again, []byte("CO"), 0)
+				c.write(t, again, []byte("N"), 2)
+				ok(t, c.code(t, 4, again))
+				want := "CON" + row.want[3:]
+				if got := string(pfstest.ReadFile(t, fsys, home+"/d/f")); got != want {
+					t.Errorf("%q after writes through the second open, want %q", got, want)
+				}
+				if n := other.size(t, "d/f"); n != uint64(len(want)) {
+					t.Errorf("another session sees %d bytes after writes through the second open", n)
+				}
+			}
 		})
 	}
 }
