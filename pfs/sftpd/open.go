@@ -272,15 +272,26 @@ func (o *file) toInPlace(ctx context.Context) error {
 		}
 		return o.openSynced(ctx)
 	}
-	if err := o.openInPlace(ctx, flagRead|flagWrite, 0); err != nil {
-		return err
-	}
 	if err := up.fill(ctx); err != nil {
 		return err
 	}
+	if err := o.openInPlace(ctx, flagRead|flagWrite, 0); err != nil {
+		return err
+	}
+	if err := o.copyInPlace(ctx); err != nil {
+		o.closeNow()
+		return err
+	}
+	up.discard()
+	o.up = nil
+	return nil
+}
+
+// copyInPlace writes the bytes of the upload to the file that is open in place.
+func (o *file) copyInPlace(ctx context.Context) error {
 	buf := make([]byte, gateway.Step)
-	for off := int64(0); off < up.length(); {
-		n, err := up.readAt(ctx, buf, off)
+	for off := int64(0); off < o.up.length(); {
+		n, err := o.up.readAt(ctx, buf, off)
 		if n == 0 {
 			return err
 		}
@@ -289,8 +300,6 @@ func (o *file) toInPlace(ctx context.Context) error {
 		}
 		off += int64(n)
 	}
-	up.discard()
-	o.up = nil
 	return nil
 }
 
@@ -434,6 +443,7 @@ func (o *file) close(ctx context.Context) error {
 	if o.h == nil {
 		return o.refused
 	}
+	defer o.closeNow()
 	return cmp.Or(o.refused, o.u.Do(ctx, "close", o.h.Close))
 }
 
@@ -459,13 +469,16 @@ func (o *file) abandon() {
 	case o.f != nil:
 		_ = o.f.Close()
 	case o.h != nil:
-		ctx, cancel := context.WithTimeout(context.Background(), leaveWithin)
-		defer cancel()
-		_ = o.h.Close(ctx)
-		if o.up != nil {
-			o.up.discard()
-		}
+		o.closeNow()
 	case o.up != nil:
 		o.up.abandon()
 	}
+}
+
+// closeNow closes the file that is changed in place, also for a user whose requests are refused.
+func (o *file) closeNow() {
+	ctx, cancel := context.WithTimeout(context.Background(), leaveWithin)
+	defer cancel()
+	_ = o.h.Close(ctx)
+	o.h = nil
 }

@@ -395,15 +395,15 @@ func (c *scp) sendName(ctx context.Context, name pfs.Path, base string) error {
 		f, err = c.u.FS().Open(ctx, name)
 		return err
 	})
+	if f != nil {
+		defer f.Close()
+	}
 	switch {
 	case err != nil:
 		return c.fail(string(name), err)
 	case info.IsDir() && !c.recursive:
 		return c.fail(string(name), pfs.Errorf("sftpd.scp", name, pfs.IsDir, "a directory: use -r"))
 	case strings.ContainsRune(base, '\n'):
-		if f != nil {
-			_ = f.Close()
-		}
 		return c.fail(base, pfs.Errorf("sftpd.scp", name, pfs.Unsupported, "the protocol has no names with line breaks: use scp without -O"))
 	}
 	if c.keep {
@@ -414,7 +414,6 @@ func (c *scp) sendName(ctx context.Context, name pfs.Path, base string) error {
 	if info.IsDir() {
 		return c.sendDir(ctx, name, base, info.Mode)
 	}
-	defer f.Close()
 	return c.sendFile(ctx, f, base)
 }
 

@@ -112,8 +112,7 @@ func (o *file) openSynced(ctx context.Context) error {
 		err = pfs.Errorf("sftpd.open", o.name, pfs.Conflict, "another file has replaced this one since it was published: open the new one")
 	}
 	if err != nil {
-		_ = o.u.Do(ctx, "close", o.h.Close)
-		o.h = nil
+		o.closeNow()
 		return err
 	}
 	o.synced = 0

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 
@@ -188,10 +190,11 @@ func TestFailedAhead(t *testing.T) {
 	}
 }
 
-// probed is a store that opens nothing in place while full is set.
+// probed is a store that counts the open files. The method that fails holds is refused.
 type probed struct {
 	*memfs.FS
-	full *atomic.Bool
+	fails *atomic.Value
+	open  *atomic.Int64
 }
 
 func (s probed) WithOwner(owner pfs.Owner) (pfs.FileSystem, error) {
@@ -204,10 +207,114 @@ func (s probed) WithOwner(owner pfs.Owner) (pfs.FileSystem, error) {
 }
 
 func (s probed) OpenHandle(ctx context.Context, name pfs.Path, flags pfs.OpenFlags, perm fs.FileMode) (pfs.Handle, error) {
-	if s.full.Load() {
+	if s.fails.Load() == "OpenHandle" {
 		return nil, pfs.E("test", name, pfs.Limit, nil)
 	}
-	return s.FS.OpenHandle(ctx, name, flags, perm)
+	h, err := s.FS.OpenHandle(ctx, name, flags, perm)
+	if err != nil {
+		return nil, err
+	}
+	return probedHandle{h, s.fails, s.count()}, nil
+}
+
+func (s probed) Open(ctx context.Context, name pfs.Path) (pfs.File, error) {
+	f, err := s.FS.Open(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	return probedFile{f, s.count()}, nil
+}
+
+// count counts an open file until closed is called.
+func (s probed) count() (closed func()) {
+	s.open.Add(1)
+	return sync.OnceFunc(func() { s.open.Add(-1) })
+}
+
+type probedHandle struct {
+	pfs.Handle
+	fails  *atomic.Value
+	closed func()
+}
+
+func (h probedHandle) WriteAt(ctx context.Context, p []byte, off int64) (int, error) {
+	if h.fails.Load() == "WriteAt" {
+		return 0, pfs.E("test", "", pfs.Limit, nil)
+	}
+	return h.Handle.WriteAt(ctx, p, off)
+}
+
+func (h probedHandle) Close(ctx context.Context) error {
+	h.closed()
+	return h.Handle.Close(ctx)
+}
+
+type probedFile struct {
+	pfs.File
+	closed func()
+}
+
+func (f probedFile) Close() error {
+	f.closed()
+	return f.File.Close()
+}
+
+// TestOpenFilesAreClosed ends the use of files of the store where something else fails: none stays open.
+func TestOpenFilesAreClosed(t *testing.T) {
+	fsys := probed{memfs.New(memfs.Options{}), new(atomic.Value), new(atomic.Int64)}
+	s := gatewaytest.New(t, fsys)
+	addr, _ := serve(t, s)
+	c := dial(t, addr, gatewaytest.Alice)
+	name := pfs.Path("/home/" + gatewaytest.Alice + "/f")
+	pfstest.WriteFile(t, fsys.FS, name, []byte("0123456789"))
+	for _, answer := range []string{"\x00\x01no times\n", "\x00", "\x00\x00\x01no file\n"} { // to T and C lines
+		scp, err := c.NewSession()
+		if err != nil {
+			t.Fatal(err)
+		}
+		scp.Stdin = strings.NewReader(answer)
+		if err := scp.Run("scp -f -p f"); err == nil {
+			t.Errorf("%q: no error", answer)
+		}
+		if n := fsys.open.Load(); n != 0 {
+			t.Errorf("%q: %d files are open after scp", answer, n)
+		}
+	}
+
+	sync := func(h []byte) uint32 { return c.code(t, 200, str("fsync@openssh.com"), h) }
+	h := c.open(t, "f", 0x0a)
+	c.write(t, h, []byte("begin"), 0)
+	fsys.fails.Store("WriteAt")
+	for range 2 {
+		if code := sync(h); code != 4 {
+			t.Errorf("fsync of a file that is not completed in place: code %d", code)
+		}
+		if n := fsys.open.Load(); n != 0 {
+			t.Errorf("%d files are open after fsync", n)
+		}
+	}
+	fsys.fails.Store("")
+	if code := sync(h); code != 0 {
+		t.Errorf("fsync: code %d", code)
+	}
+	if code := c.code(t, 4, h); code != 0 {
+		t.Errorf("CLOSE: code %d", code)
+	}
+	pfstest.WantFile(t, fsys.FS, name, []byte("begin56789"))
+
+	h = c.open(t, "f", 0x03)
+	if n := fsys.open.Load(); n != 1 {
+		t.Fatalf("%d files are open", n)
+	}
+	if err := s.Auth.Accounts().SetPassword(t.Context(), gatewaytest.Alice, "another horse"); err != nil {
+		t.Fatal(err)
+	}
+	if code := c.code(t, 4, h); code != 3 {
+		t.Errorf("CLOSE after the password has changed: code %d", code)
+	}
+	if n := fsys.open.Load(); n != 0 {
+		t.Errorf("%d files are open after CLOSE", n)
+	}
 }
 
 // TestRefusedWrite writes where a store without random writes cannot, or while the store is full of requests. Whatever the client sends
@@ -238,8 +345,7 @@ func TestRefusedWrite(t *testing.T) {
 	})
 	for _, repeat := range []bool{true, false} {
 		t.Run(fmt.Sprintf("random/repeat=%t", repeat), func(t *testing.T) {
-			var full atomic.Bool
-			fsys := probed{memfs.New(memfs.Options{}), &full}
+			fsys := probed{memfs.New(memfs.Options{}), new(atomic.Value), new(atomic.Int64)}
 			s := gatewaytest.New(t, fsys)
 			addr, _ := serve(t, s)
 			c := dial(t, addr, gatewaytest.Alice)
@@ -248,11 +354,11 @@ func TestRefusedWrite(t *testing.T) {
 				flags := map[string]byte{"new": 0x1a, "old": 0x0a}[name]
 				h := c.open(t, name, flags)
 				c.write(t, h, []byte("content"), 0)
-				full.Store(true)
+				fsys.fails.Store("OpenHandle")
 				if code := c.code(t, 6, h, number(1), str("X")); code != 4 {
 					t.Errorf("%s: a write that is refused: code %d", name, code)
 				}
-				full.Store(false)
+				fsys.fails.Store("")
 				if code := c.code(t, 6, h, number(7), str("more")); code != 4 {
 					t.Errorf("%s: the next write: code %d", name, code)
 				}
