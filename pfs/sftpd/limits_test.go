@@ -6,6 +6,7 @@ import (
 	"errors"
 	"net"
 	"os"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -119,6 +120,56 @@ func TestSilentClient(t *testing.T) {
 				x.Close()
 			}
 		})
+	}
+}
+
+// failing is a listener that first fails with errs.
+type failing struct {
+	net.Listener
+	errs chan error
+}
+
+func (l failing) Accept() (net.Conn, error) {
+	select {
+	case err := <-l.errs:
+		return nil, err
+	default:
+		return l.Listener.Accept()
+	}
+}
+
+// TestAcceptFails runs out of file descriptors: connections are accepted later. A listener that is closed ends Serve.
+func TestAcceptFails(t *testing.T) {
+	s := gatewaytest.New(t, memfs.New(memfs.Options{}))
+	key, err := auth.LoadOrMakeHostKey(t.Context(), s.Dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	g, err := New(Config{Auth: s.Auth, Open: s.Open("sftp"), HostKey: key, Home: func(id auth.Identity) pfs.Path { return gatewaytest.Home(id.Name) }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	tcp, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := failing{tcp, make(chan error, 2)}
+	for range cap(l.errs) {
+		l.errs <- &net.OpError{Op: "accept", Err: syscall.EMFILE}
+	}
+	served := make(chan error, 1)
+	go func() { served <- g.Serve(t.Context(), l) }()
+	c, err := ssh.Dial("tcp", tcp.Addr().String(), &ssh.ClientConfig{
+		User: gatewaytest.Alice, Auth: []ssh.AuthMethod{ssh.Password(gatewaytest.Password)}, HostKeyCallback: ssh.InsecureIgnoreHostKey(), Timeout: 10 * time.Second,
+	})
+	if err != nil {
+		t.Errorf("a login after the error: %v", err)
+	} else {
+		c.Close()
+	}
+	_ = tcp.Close()
+	if err := <-served; !errors.Is(err, net.ErrClosed) {
+		t.Errorf("Serve ends with %v", err)
 	}
 }
 

@@ -20,6 +20,8 @@ import (
 const (
 	// loginTime is how long a client may take to log in.
 	loginTime = 30 * time.Second
+	// acceptAgain is how long Serve waits after an error that passes.
+	acceptAgain = 100 * time.Millisecond
 	// checkEvery is how often the credentials of idle connections are checked.
 	checkEvery = 5 * time.Second
 	// stall is how long a client may accept no bytes.
@@ -142,7 +144,7 @@ func (s *Server) logged(c ssh.ConnMetadata, g auth.Grant, err error) (*ssh.Permi
 	return &ssh.Permissions{ExtraData: map[any]any{grantKey{}: g}}, err
 }
 
-// Serve serves the connections of l until ctx is done or l fails. Then it ends all connections, and keeps open uploads
+// Serve serves the connections of l until ctx is done or l fails for good. Then it ends all connections, and keeps open uploads
 // to be continued.
 func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	ctx, cancel := context.WithCancel(ctx)
@@ -162,6 +164,14 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 				_ = c.Close()
 			}
 			return nil
+		}
+		if e, ok := err.(interface{ Temporary() bool }); ok && e.Temporary() { // such as too many open files, as in net/http
+			s.cfg.Logger.Warn("sftp accepts no connections for now", "err", err)
+			select {
+			case <-ctx.Done():
+			case <-time.After(acceptAgain):
+			}
+			continue
 		}
 		if err != nil {
 			cancel()
