@@ -52,7 +52,7 @@ func (o options) cached(store tree, opts fuse.Options, user string) (tree, fuse.
 		return store, opts, err
 	}
 	closeStore := store.close
-	store = tree{f, func(ctx context.Context) error { return errors.Join(f.Close(), closeStore(ctx)) }}
+	store.FileSystem, store.close = f, func(ctx context.Context) error { return errors.Join(f.Close(), closeStore(ctx)) }
 	opts.Cache = func() any { return f.Status() }
 	opts.Warm = func(ctx context.Context, name pfs.Path, info pfs.Info) (any, error) { return f.Warm(ctx, name, info) }
 	return store, opts, nil

@@ -35,7 +35,7 @@ func TestGrace(t *testing.T) {
 		o := options{cacheDirs: []string{t.TempDir()}}
 		o.grace.Duration = 100 * time.Second
 		stuck := make(chan struct{})
-		below := tree{store, func(context.Context) error { <-stuck; return nil }}
+		below := tree{FileSystem: store, close: func(context.Context) error { <-stuck; return nil }}
 		s, _, err := o.staged(below, fuse.Options{Logger: slog.New(slog.NewTextHandler(&log, nil))}, "alice", "/m")
 		if err != nil {
 			t.Fatal(err)

@@ -177,7 +177,7 @@ func serve(ctx context.Context, a *app.App, o options, dir string, link fuse.Bro
 // closing what does not depend on the store.
 func (o options) end(m *fuse.Mounted, fsys tree) error {
 	if m != nil && m.Replaced() { // the next server goes on with what this one has open, and waits for its end
-		return nil
+		return fsys.leave()
 	}
 	grace := max(o.grace.Duration, time.Second)
 	ctx, cancel := context.WithTimeout(context.Background(), grace/10*9)
@@ -202,6 +202,7 @@ func (o options) end(m *fuse.Mounted, fsys tree) error {
 type tree struct {
 	pfs.FileSystem
 	close func(ctx context.Context) error // it uploads what is staged, until ctx is done
+	leave func() error                    // instead of close, if another server takes over
 }
 
 // open returns the file system to mount at mountPoint.
@@ -252,6 +253,7 @@ func (o options) open(ctx context.Context, a *app.App, mountPoint string) (fsys 
 			return fsys, opts, err
 		}
 		fsys.close = func(context.Context) error { return nil }
+		fsys.leave = func() error { return nil }
 		opts.Protection = (&protections{fs: fsys.FileSystem, public: map[pfs.Path]publicRight{}}).of
 		return o.stacked(fsys, opts, user, mountPoint)
 	}
@@ -270,7 +272,10 @@ func (o options) open(ctx context.Context, a *app.App, mountPoint string) (fsys 
 	if err != nil {
 		return fsys, opts, err
 	}
-	fsys = tree{store.FileSystem, func(context.Context) error { return store.Close() }}
+	fsys = tree{store.FileSystem, func(context.Context) error { return store.Close() }, func() error { return nil }}
+	if strings.HasPrefix(o.store, "cephfs:") { // else the cluster waits for the client that is gone before it lets the next one write
+		fsys.leave = store.Close
+	}
 	if !strings.HasPrefix(o.store, "file:") {
 		fsys.FileSystem = repeatReads(store.FileSystem)
 	}

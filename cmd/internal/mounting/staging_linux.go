@@ -38,14 +38,14 @@ func (o options) staged(store tree, opts fuse.Options, user, mountPoint string) 
 		return store, opts, err
 	}
 	closeStore := store.close
-	store = tree{f, func(ctx context.Context) error {
+	store.FileSystem, store.close = f, func(ctx context.Context) error {
 		err := f.Flush(ctx)
 		for _, left := range f.Status() {
 			opts.Logger.Warn("this file is not on the store; the next mount uploads what was closed", "path", left.Path, "state", left.State,
 				"bytes", left.Bytes, "data", left.Data, "reason", left.Reason)
 		}
 		return errors.Join(err, f.Close(), closeStore(ctx))
-	}}
+	}
 	opts.Pending = func() any { return shown(f.Status()) }
 	opts.Control = func(ctx context.Context, command string) error {
 		command, id, _ := strings.Cut(command, "/")
