@@ -1,9 +1,11 @@
 package fuse
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"log/slog"
@@ -288,6 +290,17 @@ func real(dir string) (string, error) {
 	return filepath.EvalSymlinks(dir)
 }
 
+// running reports whether a process has not ended. One that has may have a parent that does not ask for its end, such as the
+// first process of a container.
+func running(pid int) bool {
+	if syscall.Kill(pid, 0) != nil {
+		return false
+	}
+	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	_, state, _ := strings.Cut(string(stat[bytes.LastIndexByte(stat, ')')+1:]), " ") // the name of the program may have any bytes
+	return err != nil || !strings.HasPrefix(state, "Z")
+}
+
 // Unmount ends the mount at dir and waits until its server has ended.
 func Unmount(dir string) error {
 	const op = "fuse.Unmount"
@@ -314,7 +327,7 @@ func Unmount(dir string) error {
 	}
 	end := time.Now().Add(endWait)
 	for _, pid := range []int{st.ServerPID, st.BrokerPID} {
-		for ; pid > 0 && pid != os.Getpid() && syscall.Kill(pid, 0) == nil; time.Sleep(5 * time.Millisecond) {
+		for ; pid > 0 && pid != os.Getpid() && running(pid); time.Sleep(5 * time.Millisecond) {
 			if time.Now().After(end) {
 				return pfs.Errorf(op, "", pfs.Unavailable, "%s is unmounted, but its process %d is still at work", dir, pid)
 			}

@@ -654,6 +654,24 @@ func TestMadeByOther(t *testing.T) {
 	}
 }
 
+// TestRunning: a process that has ended does not run, even if nobody has asked for its end.
+func TestRunning(t *testing.T) {
+	cmd := exec.Command("cat")
+	in, err := cmd.StdinPipe()
+	must(t, err)
+	must(t, cmd.Start())
+	defer cmd.Wait()
+	if !running(cmd.Process.Pid) {
+		t.Error("it has ended")
+	}
+	must(t, in.Close())
+	for end := time.Now().Add(10 * time.Second); running(cmd.Process.Pid); time.Sleep(time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatal("it still runs")
+		}
+	}
+}
+
 // TestInterrupt: a program that waits for a silent store can be ended.
 func TestInterrupt(t *testing.T) {
 	stat := make(chan struct{}, 10)

@@ -31,8 +31,8 @@
 // of this upload continues after an interrupted one.
 //
 // A block goes to a pipeline of DataNodes. When one of them is lost, gives no answer, or answers wrongly, the pipeline goes on
-// without it, and gets another one if half of the replicas are lost. What was not acknowledged is kept and sent again, so the
-// caller notices nothing; see package datanode. If all DataNodes of a block are lost, the bytes of the part are lost with them:
+// without it, and gets another one if half of the replicas are lost, or one of a block that is appended or synced. What was not
+// acknowledged is kept and sent again, so the caller notices nothing; see package datanode. If all DataNodes of a block are lost, the bytes of the part are lost with them:
 // WriteAt returns Integrity until the part is written again from its start. A part that all DataNodes have acknowledged is
 // compared with the checksum that the cluster returns, and stored, while the next one is written; the next call on that part waits for it.
 //
