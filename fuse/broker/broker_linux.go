@@ -489,7 +489,8 @@ func (b *broker) connect(m message) error {
 	if b.mountOf() != nil {
 		return nil
 	}
-	// Without b.mu: what contains the mount point may not answer. The first server is alone, and asks once.
+	// b.mu is not held, because the file system that contains the mount point may not answer. There is only one server
+	// now, and it connects once.
 	c, err := fuse.Connect(m.Dir, fuse.Options{Source: m.Source, ReadOnly: m.ReadOnly, Squash: m.Squash, Owner: m.Owner, Root: pfs.Path(m.Root), Logger: b.opts.Logger})
 	if err != nil {
 		return err

@@ -128,7 +128,7 @@ func beBroker(s settings) error {
 	})
 }
 
-// beSleeper writes 5 MiB to its first extra file when it is told to, and leaves it open.
+// beSleeper waits for a byte on standard input, writes 5 MiB to its first extra file, and keeps the file open.
 func beSleeper() error {
 	if _, err := os.Stdin.Read(make([]byte, 1)); err != nil {
 		return err

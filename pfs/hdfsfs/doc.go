@@ -5,9 +5,9 @@
 // # Reads
 //
 // Reads return only verified bytes: each packet is compared with its checksums before its bytes count. If a replica is damaged
-// or a DataNode is lost, the read continues with the next replica at that byte. A replica is damaged if bytes do not match twice:
-// the first time, they may have been changed on their way. The NameNode is told of the damage once another replica has served the
-// bytes, or if there is no other: where all seem to be damaged, this host may be at fault. A read that is slower than 95 % of the
+// or a DataNode is lost, the read continues with the next replica at that byte. A replica counts as damaged if its
+// bytes do not match twice, because the network may have changed them the first time. The NameNode is told of the damage once
+// another replica has served the bytes, or if there is no other. Where all seem to be damaged, this host may be at fault. A read that is slower than 95 % of the
 // last ones is repeated on another replica; the first result wins. A block without a good replica is an Integrity error that
 // names file, offset, block and DataNodes. Units of erasure-coded files that are missing are computed from the others. Reads that
 // cannot be verified are refused: blocks without checksums. All protections of data transfer are supported, and encryption with a
@@ -31,9 +31,10 @@
 // of this upload continues after an interrupted one.
 //
 // A block goes to a pipeline of DataNodes. When one of them is lost, gives no answer, or answers wrongly, the pipeline goes on
-// without it, and gets another one if half of the replicas are lost, or one of a block that is appended or synced. What was not
-// acknowledged is kept and sent again, so the caller notices nothing; see package datanode. If all DataNodes of a block are lost, the bytes of the part are lost with them:
-// WriteAt returns Integrity until the part is written again from its start. A part that all DataNodes have acknowledged is
+// without it. It gets another DataNode if half of the replicas are lost. A block that is appended or synced gets another one for
+// each loss. What was not acknowledged is kept and sent again, so the caller notices nothing; see package datanode. If all
+// DataNodes of a block are lost, the bytes of the part are lost with them: WriteAt returns Integrity until the part is written
+// again from its start. A part that all DataNodes have acknowledged is
 // compared with the checksum that the cluster returns, and stored, while the next one is written; the next call on that part waits for it.
 //
 // For minutes after a DataNode died, the NameNode still chooses it. So a DataNode that failed is excluded from new

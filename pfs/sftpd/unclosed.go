@@ -82,8 +82,8 @@ func (x *session) publishBelow(ctx context.Context, name pfs.Path) error {
 }
 
 // publishEarly publishes an upload whose file is still open, such as one that the client has synced. The file is opened in place by
-// the next request for it, where the store has an ID by which it is found again. A store without random writes then takes only
-// what is written at its end.
+// the next request for it, where the store has an ID by which it is found again. If the store has no random writes,
+// it then accepts writes only at the end of the file.
 func (o *file) publishEarly(ctx context.Context) error {
 	up := o.up
 	if err := o.publish(ctx); err != nil || o.h != nil || !up.can.Has(pfs.CanOpenHandle) {

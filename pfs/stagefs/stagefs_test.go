@@ -272,7 +272,7 @@ func TestResume(t *testing.T) {
 	wantStatus(t, f, incomplete, "")
 }
 
-// TestKilledInRename: what is staged has the name that the store gave the file, if the process ends before it can note that.
+// TestKilledInRename ends a process between a rename at the store and its record. The staged content follows the file.
 func TestKilledInRename(t *testing.T) {
 	store := newStore()
 	pfstest.MustMkdir(t, store, "/d")

@@ -41,8 +41,8 @@
 // start of a chunk, because their checksums are of whole chunks: one that follows the middle of a chunk sends that chunk again, and
 // DataNodes write only its new bytes. An append first reads the last chunk of the file for that, if it is not whole.
 //
-// A DataNode that is added first gets a copy of the acknowledged bytes from another one, which it writes to its disk with the next
-// Sync. The NameNode gives the block a new generation, and is told of the new pipeline: this makes the replicas of the DataNodes
+// A DataNode that is added first gets a copy of the acknowledged bytes from another one. The next Sync writes the copy to its
+// disk. The NameNode gives the block a new generation, and is told of the new pipeline: this makes the replicas of the DataNodes
 // that were left out invalid. After 20 s without a packet, a heartbeat is sent.
 //
 // # Files
