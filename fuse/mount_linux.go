@@ -213,6 +213,9 @@ func (m *Mounted) Close(ctx context.Context) error {
 // patience is how long a mount may take to answer or to end.
 const patience = 5 * time.Second
 
+// busyWait is how long a mount that is to end may be in use: Mounts and df use each mount for a moment.
+const busyWait = time.Second
+
 // endWait bounds the time for the processes of a mount to end. They upload staged files first.
 const endWait = 30 * time.Second
 
@@ -322,8 +325,12 @@ func Unmount(dir string) error {
 		}
 	}
 	st := e.status()
-	if err := unmount(dir, st.State == dead); err != nil {
-		return err
+	start := time.Now()
+	for err = unmount(dir, st.State == dead); err != nil; err = unmount(dir, false) {
+		if pfs.KindOf(err) != pfs.Unavailable || time.Since(start) > busyWait {
+			return err
+		}
+		time.Sleep(20 * time.Millisecond)
 	}
 	end := time.Now().Add(endWait)
 	for _, pid := range []int{st.ServerPID, st.BrokerPID} {

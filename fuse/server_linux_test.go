@@ -756,6 +756,18 @@ func TestMountPoint(t *testing.T) {
 	}
 }
 
+// TestUnmountBusy: a mount that is in use for a moment is unmounted after that.
+func TestUnmountBusy(t *testing.T) {
+	store := memfs.New(memfs.Options{})
+	dir := mount(t, store, Options{})
+	f, err := os.Create(dir + "/f")
+	must(t, err)
+	time.AfterFunc(busyWait/4, func() { f.Close() })
+	must(t, Unmount(dir))
+	_, err = Mount(t.Context(), store, dir, Options{}) // for the end of the test
+	must(t, err)
+}
+
 // TestForget checks that the tree contains only the nodes that the kernel knows.
 func TestForget(t *testing.T) {
 	tr := newTree(pfs.Info{Mode: os.ModeDir})

@@ -339,7 +339,7 @@ func Umount(a *app.App) *cli.Command {
 	return a.NewCommand(app.Spec{
 		Name: "umount", Args: "MOUNTPOINT", Least: 1, Most: 1,
 		Summary:  "end a mount",
-		Text:     `Ends the mount at MOUNTPOINT, and waits for the process that served it. A mount that is in use stays.`,
+		Text:     `Ends the mount at MOUNTPOINT, and waits for the process that served it. A mount that is in use for more than a second stays.`,
 		Examples: []string{a.Program + " umount ~/pfs"},
 		Exits:    []cliio.Code{cliio.NotFound, cliio.Denied, cliio.Unavailable},
 		Run:      func(_ context.Context, operands []string) error { return fuse.Unmount(operands[0]) },
