@@ -43,11 +43,11 @@ install() {
     cannot "apt-get could not install ${packages[*]}"
 }
 
-# free_port prints a free port of loopback.
+# free_port prints a free port of loopback. An HDFS has its ports above these: one whose daemon is down for a moment is not free.
 free_port() {
   local p
   for _ in $(seq 100); do
-    p=$((20000 + RANDOM % 10000))
+    p=$((10000 + RANDOM % 10000))
     (exec 3<>"/dev/tcp/127.0.0.1/$p") 2>/dev/null || { echo "$p"; return; }
   done
   die "no free port found on 127.0.0.1"
