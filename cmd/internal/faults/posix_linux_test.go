@@ -150,9 +150,12 @@ func TestPrograms(t *testing.T) {
 			t.Run(filepath.Base(script), func(t *testing.T) {
 				script, err := filepath.Abs(script)
 				must(t, err)
-				long := "yes"
+				long, cluster := "yes", ""
 				if testing.Short() {
 					long = ""
+				}
+				if v.long {
+					cluster = "yes"
 				}
 				with := []string{"bash", "-euo", "pipefail"}
 				if strings.HasSuffix(script, ".py") {
@@ -161,7 +164,7 @@ func TestPrograms(t *testing.T) {
 				c := exec.CommandContext(t.Context(), with[0], append(with[1:], script)...)
 				c.Dir = filepath.Join(m.dir, filepath.Base(script))
 				must(t, os.Mkdir(c.Dir, 0o755))
-				c.Env = append(os.Environ(), "LONG="+long, "LINKS="+v.links, "STAGED="+v.staged, "SCRATCH="+t.TempDir(), "PYTHON="+p.Python)
+				c.Env = append(os.Environ(), "LONG="+long, "CLUSTER="+cluster, "LINKS="+v.links, "STAGED="+v.staged, "SCRATCH="+t.TempDir(), "PYTHON="+p.Python)
 				out, err := c.CombinedOutput()
 				if err != nil {
 					t.Errorf("%v\n%.5000s", err, out)

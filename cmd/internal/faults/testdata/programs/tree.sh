@@ -1,5 +1,9 @@
 # A tree with links, modes and times is extracted by tar and copied by rsync; both compare it with the original.
-"$PYTHON" - "$SCRATCH/tree" "$([ "$LONG" ] && echo 80000 || echo 120)" <<'P'
+# In the long form it is as large as that of the Linux kernel, or a tenth of it over a cluster.
+files=120
+[ ! "$LONG" ] || files=80000
+[ ! "$LONG" ] || [ ! "$CLUSTER" ] || files=8000
+"$PYTHON" - "$SCRATCH/tree" "$files" <<'P'
 import os, random, sys
 r = random.Random(1)
 top, files = sys.argv[1], int(sys.argv[2])
