@@ -258,3 +258,49 @@ func TestReleaseTwice(t *testing.T) {
 		t.Errorf("left: %v, %v", s.files, n.opens())
 	}
 }
+
+// TestRepeatedNames: UNLINK and RENAME of a dead server leave alone what others have made at the name since then.
+func TestRepeatedNames(t *testing.T) {
+	store := memfs.New(memfs.Options{})
+	s := &server{fs: store, opts: Options{Logger: slog.New(slog.DiscardHandler)}, tree: newTree(pfs.Info{Mode: fs.ModeDir}), ctx: t.Context()}
+	s.journal = &journal{unsure: map[uint64]bool{10: true}}
+	h := raw.InHeader{Unique: 10 | resent, NodeId: 1}
+	know := func(name, data string) {
+		pfstest.WriteFile(t, store, pfs.Path("/"+name), []byte(data))
+		s.tree.enter(s.tree.root, name, pfstest.MustStat(t, store, pfs.Path("/"+name)))
+	}
+	want := func(name, data string) {
+		t.Helper()
+		if got := pfstest.ReadFile(t, store, pfs.Path("/"+name)); string(got) != data {
+			t.Errorf("%s has %q, want %q", name, got, data)
+		}
+	}
+	for _, carriedOut := range []bool{false, true} {
+		know("f", "old")
+		if carriedOut {
+			must(t, store.Remove(t.Context(), "/f"))
+			pfstest.WriteFile(t, store, "/f", []byte("new"))
+		}
+		if status := s.Unlink(nil, &h, "f"); status != raw.OK {
+			t.Errorf("unlink: %v", status)
+		}
+		if carriedOut {
+			want("f", "new")
+		} else if _, err := store.Stat(t.Context(), "/f"); pfs.KindOf(err) != pfs.NotExist {
+			t.Errorf("the file is still there: %v", err)
+		}
+
+		know("g", "old")
+		if carriedOut {
+			must(t, store.Rename(t.Context(), "/g", "/h"))
+			pfstest.WriteFile(t, store, "/g", []byte("new"))
+		}
+		if status := s.Rename(nil, &raw.RenameIn{InHeader: h, Newdir: 1}, "g", "h"); status != raw.OK {
+			t.Errorf("rename: %v", status)
+		}
+		want("h", "old")
+		if carriedOut {
+			want("g", "new")
+		}
+	}
+}
