@@ -174,15 +174,19 @@ const patience = 4 * time.Minute
 
 // again repeats a step until it succeeds or fails with an error that is not of the kinds.
 func (k *campaign) again(ctx context.Context, what string, step func() error, kinds ...pfs.Kind) bool {
-	for end := time.Now().Add(patience); ; {
+	var failures []string
+	for start := time.Now(); ; {
+		began := time.Now()
 		err := step()
 		switch {
 		case err == nil:
 			return true
 		case ctx.Err() != nil:
 			return false
-		case !is(err, append(kinds, pfs.Unavailable)...) || time.Now().After(end):
-			k.t.Errorf("%s: %v", what, err)
+		}
+		failures = append(failures, fmt.Sprintf("%s: %v for %v: %v", began.Format(time.TimeOnly), what, time.Since(began), err))
+		if !is(err, append(kinds, pfs.Unavailable)...) || time.Since(start) > patience {
+			k.t.Error(strings.Join(failures, "\n"))
 			return false
 		}
 		_ = wait(ctx, 100*time.Millisecond)
@@ -390,6 +394,7 @@ func randomFaults(t *testing.T, kind clusterKind) {
 	for n := 0; n < *faultCount && !t.Failed(); n++ {
 		kind := kinds[k.random.IntN(len(kinds))]
 		counts[kind]++
+		t.Logf("%s: %s", time.Now().Format(time.TimeOnly), kind)
 		faults[kind]()
 		must(t, wait(t.Context(), 300*time.Millisecond))
 		if n%25 == 24 {
