@@ -17,24 +17,24 @@ const (
 	// PageCache reads through the kernel's page cache.
 	PageCache = "page-cache"
 
-	// Passthrough lets the kernel read a file itself that is whole on this machine
-	// (LocalFile); it is PageCache for others. It needs Linux 6.9 and root, and files that this mount
-	// cannot change: the kernel would not show a change to those who read the local file. With
-	// Options.StoreFiles the kernel also writes files itself.
+	// Passthrough lets the kernel itself read files that are whole on this machine (LocalFile). Other
+	// files are read as with PageCache. It needs Linux 6.9 and root, and files that this mount cannot
+	// change: readers of the local file would not see a change. With Options.StoreFiles the kernel also
+	// writes files itself.
 	Passthrough = "passthrough"
 
-	// NoOpen spares the request that opens a file, for read-only trees of small files. A
+	// NoOpen omits the request that opens a file, for read-only trees of small files. A
 	// file that changes while it is read may then show both versions.
 	NoOpen = "no-open"
 )
 
-// Protection is who may change the files of a directory.
+// Protection tells who may change the files of a directory.
 type Protection uint8
 
 const (
 	Unprotected Protection = iota // this account, through the mount
-	Foreign                       // others, in other ways
-	Immutable                     // nobody: everything in the directory stays as it is
+	Foreign                       // only others, and not through this mount
+	Immutable                     // nobody: the directory and everything below it never change
 )
 
 // Broker is the process that keeps a mount for its servers (package broker).
@@ -45,16 +45,16 @@ type Broker interface {
 	// Replacements is how many servers were started for the mount before this one.
 	Replacements() int
 
-	// Session names this server and those that replace it after its death, but not one that replaces it while it
-	// works. A store that keeps sessions can end that of a dead server at once. The part before "-" is the same for all
-	// servers of the mount.
+	// Session names this server and the servers that replace it after its death, but not a server that replaces
+	// it while it works. So a store that keeps sessions can end the session of a dead server at once. The part
+	// before "-" is the same for all servers of the mount.
 	Session() string
 
-	// Register lets the kernel read f, and returns the number for that. Unregister ends it.
+	// Register makes f a backing file that the kernel may read, and returns its number. Unregister ends that.
 	Register(f *os.File) (int32, error)
 	Unregister(id int32) error
 
-	// Keep keeps f open for a server that replaces this one, until Drop. Kept returns it there, or nil.
+	// Keep keeps f open for a server that replaces this one, until Drop. In that server Kept returns f, or nil.
 	Keep(key string, f *os.File) error
 	Kept(key string) (*os.File, error)
 	Drop(key string) error
@@ -62,18 +62,18 @@ type Broker interface {
 	// Unmount ends the mount.
 	Unmount() error
 
-	// Serving says that the server answers requests from now on. The broker calls healthy from time to time,
-	// which returns if the server works, and drain when another server is to take over.
+	// Serving reports that the server answers requests from now on. The broker calls healthy periodically,
+	// which returns if the server works, and calls drain when another server takes over.
 	Serving(healthy, drain func()) error
 
-	// PID is the broker's process, 0 if it has ended.
+	// PID is the process ID of the broker, 0 if it has ended.
 	PID() int
 
-	// Refused are the upgrades that have failed while this server served.
+	// Refused describes the upgrades that have failed while this server served.
 	Refused() Refused
 }
 
-// Refused are the upgrades of a server that have failed: another server could not take over.
+// Refused describes the upgrades of a server that have failed: another server could not take over.
 type Refused struct {
 	Upgrades int    `json:"upgrades"`
 	Reason   string `json:"reason"` // of the last one
@@ -92,35 +92,35 @@ type Options struct {
 	// protects all directories below it. In a mount that is ReadOnly, directories are Foreign at least.
 	Protection func(ctx context.Context, dir pfs.Path) (Protection, error)
 
-	// Timeout is how long the kernel keeps names and attributes, including missing names. 0 means
-	// DefaultTimeout. It does not count below an Immutable directory, where both are kept for ever.
+	// Timeout is how long the kernel caches names and attributes, including missing names. 0 means
+	// DefaultTimeout. Below an Immutable directory the kernel caches both without a limit.
 	Timeout time.Duration
 
-	// Squash shows every file as owned by the user who mounts, and lets only this user in. It is for
-	// services, which check permissions themselves, by their own users. Without it, owners are those of the store, the
-	// kernel checks permissions, and if root mounts, other users may use the mount and new files
-	// belong to whoever makes them.
+	// Squash shows all files as owned by the user who mounts, and admits only this user. It is for
+	// services, which check the permissions of their own users. Without Squash, files have the owners of the
+	// store, and the kernel checks permissions. If root then mounts, other users may use the mount, and new
+	// files belong to their creators.
 	Squash bool
 
-	// Owner, if not nil, is whom Squash shows files as owned by, in place of the user who mounts: for the
-	// mount of a container. Other users may then use the mount as the modes of the files permit. Only root
-	// can give it.
+	// Owner, if not nil, is the owner that Squash shows in place of the user who mounts, for the mount of a
+	// container. Other users may then use the mount as the modes of the files permit. Only root can set it.
 	Owner *Owner
 
-	// OpenMode is the wanted mode; empty means PageCache. Status has the one in use.
+	// OpenMode is the requested mode; empty means PageCache. Status has the mode in use.
 	OpenMode string
 
-	// StoreFiles lets the kernel read and write the files of the store itself (StoreFile), in the mode Passthrough. The
-	// mount and its programs then see the same pages as all others of this machine. Nothing may keep copies of
-	// files between the store and the mount.
+	// StoreFiles lets the kernel itself read and write the files of the store (StoreFile), in the mode
+	// Passthrough. Programs of the mount then see the same pages as all other programs of this machine. No
+	// decorator between the store and the mount may cache files.
 	StoreFiles bool
 
-	// WriteBehind, if not empty, is a directory for what programs write to files from start to end until the store has
-	// it: at most 64 MiB of each file. Such writes do not wait for the store; fsync, close and every other request that
-	// depends on them do, and report their errors. With a Broker they survive the end of this process.
+	// WriteBehind, if not empty, is a directory for bytes that programs write to files from start to end, until
+	// the store has them: at most 64 MiB of each file. Such writes do not wait for the store. fsync, close and
+	// every other request that depends on the bytes wait, and report errors. With a Broker the bytes survive the
+	// end of this process.
 	WriteBehind string
 
-	// BehindAfter is how many bytes of a file are written in order before it is written behind; 0 means 1 MiB.
+	// BehindAfter is the number of bytes that are written to a file in order before it is written behind; 0 means 1 MiB.
 	BehindAfter int64
 
 	// Cache, if not nil, returns the Cache of the mount's Status.
@@ -130,14 +130,14 @@ type Options struct {
 	// the function Warm stores for its caller.
 	Warm func(ctx context.Context, name pfs.Path, info pfs.Info) (any, error)
 
-	// Pending, if not nil, returns the Pending of the mount's Status: what is not on the store yet.
+	// Pending, if not nil, returns the Pending of the mount's Status: data that is not on the store yet.
 	Pending func() any
 
 	// Control, if not nil, carries out a command of the function Control.
 	Control func(ctx context.Context, command string) error
 
-	// Observe, if not nil, is called after each request of the kernel. What the kernel does itself, such as reading
-	// its page cache, is no request.
+	// Observe, if not nil, is called after each request of the kernel. It is not called for operations of the kernel
+	// without a request, such as reads from its page cache.
 	Observe func(Request)
 
 	// Source is shown as the device of the mount.
@@ -161,20 +161,20 @@ type Request struct {
 	path func() pfs.Path
 }
 
-// Path returns a path in the mount of what the request is about. It is for Options.Observe.
+// Path returns the path, or one of the paths, of the requested file in the mount. It is for Options.Observe.
 func (r Request) Path() pfs.Path { return r.path() }
 
 // LocalFile is an open file whose whole content can be in a file of this machine.
 type LocalFile interface {
-	// Local returns that file, or nil if not all of the content is in one. It stays open
+	// Local returns this file, or nil if it does not have all of the content. The file stays open
 	// until the LocalFile is closed.
 	Local() *os.File
 }
 
 // StoreFile is an open file, or a handle, of a store whose files are files of this machine.
 type StoreFile interface {
-	// StoreFile returns the store's own file, which the kernel may then read and write in place of calls. It is
-	// nil if the store needs the calls. It stays open until Close.
+	// StoreFile returns the store's own file, which the kernel may then read and write without calls to the
+	// store. It is nil if the store needs the calls. The file stays open until Close.
 	StoreFile() *os.File
 }
 
@@ -183,8 +183,8 @@ type adopter interface {
 	Adopt(f *os.File, name pfs.Path, flags pfs.OpenFlags) (pfs.Handle, error)
 }
 
-// Flusher is a pfs.Handle whose writes need another call to reach the store, when a program closes the
-// file. Its error is that of close(2).
+// Flusher is a pfs.Handle whose writes need another call to reach the store when a program closes the
+// file. close(2) returns the error of Flush.
 type Flusher interface {
 	Flush(ctx context.Context) error
 }
@@ -200,7 +200,7 @@ type Status struct {
 	ReadOnly   bool   `json:"read_only"`
 	OpenMode   string `json:"open_mode,omitempty"`
 	ServerPID  int    `json:"server_pid,omitempty"`
-	BrokerPID  int    `json:"broker_pid,omitempty"` // that replaces the server if it dies
+	BrokerPID  int    `json:"broker_pid,omitempty"` // process that replaces the server if it dies
 
 	Replacements int      `json:"replacements,omitempty"` // servers that were started before this one
 	Refused      *Refused `json:"refused,omitempty"`      // failed upgrades of the server
@@ -212,11 +212,10 @@ type Status struct {
 	Cache   any `json:"cache,omitempty"`   // as Options.Cache returned it
 	Pending any `json:"pending,omitempty"` // as Options.Pending returned it
 
-	// Behind is the number of bytes that programs have written and that are on their way to the store. Control waits for
-	// them.
+	// Behind is the number of bytes that are written behind and not on the store yet. Control waits for them.
 	Behind int64 `json:"behind,omitempty"`
 }
 
-// shared reports whether others than the user who mounts may use the mount. The kernel then checks the
+// shared reports whether users other than the one who mounts may use the mount. The kernel then checks the
 // modes of files.
 func (o Options) shared() bool { return !o.Squash || o.Owner != nil }

@@ -27,15 +27,15 @@ type Options struct {
 	// Unprivileged runs the server as the user Nobody, without capabilities. It needs root.
 	Unprivileged bool
 
-	// StateDir is a directory on a local disk for what a replacement needs to know: about 40 bytes for each
-	// file that the kernel knows. Nothing is left in it. Empty means os.TempDir().
+	// StateDir is a directory on a local disk for the state that a replacement reads: about 40 bytes for each
+	// file that the kernel knows. The files have no names, so none is left. Empty means os.TempDir().
 	StateDir string
 
 	// Ready, if not nil, is called when the first server answers requests.
 	Ready func()
 
-	// Upgrade, if not nil, replaces the server whenever something is received. The answer, nil or the reason
-	// why the old server goes on, is sent back.
+	// Upgrade, if not nil, replaces the server for each channel that is received from it. The result is sent
+	// on that channel: nil, or the reason why the old server continues.
 	Upgrade <-chan chan<- error
 
 	// Signals, if not nil, has signals for the server.
@@ -44,14 +44,14 @@ type Options struct {
 	// Patience is how long a server may take to show that it works. 0 means 30 seconds.
 	Patience time.Duration
 
-	// Start is how long a replacement may take until it serves, for which it must reach its store and read its
-	// record. After that it is killed and replaced, any number of times: the store may be down. 0 means 5 minutes.
+	// Start is how long a replacement may take until it serves: it must reach its store and read the state.
+	// After that it is killed and replaced, any number of times, because the store may be down. 0 means 5 minutes.
 	Start time.Duration
 
 	// Grace is how long a server may take to end. 0 means 30 seconds.
 	Grace time.Duration
 
-	// Logger receives what happens to the servers; nil discards it.
+	// Logger receives starts and ends of servers; nil discards them.
 	Logger *slog.Logger
 }
 
@@ -66,12 +66,12 @@ const (
 
 	mostSilent = 3 // servers in a row that do not answer; then the mount ends
 
-	// A server that leaves so many questions in a row unanswered does not work. Time is not measured: this process may be
-	// stopped for any time.
+	// mostUnanswered is the number of pings in a row without an answer after which a server counts as blocked. Pings
+	// are counted instead of time, because this process itself may be stopped for any time.
 	mostUnanswered = 3
 
-	// In an upgrade, the new server may take so long to open its store, and the old one to answer its
-	// last requests. The new one is sent those that it has not answered.
+	// In an upgrade, startWait bounds the time in which the new server opens its store, and drainWait the time
+	// in which the old server answers its last requests. The new server gets the requests that are left.
 	startWait = time.Minute
 	drainWait = 5 * time.Second
 )
