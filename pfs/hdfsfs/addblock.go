@@ -13,18 +13,19 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// blockPauses are those before the NameNode is asked again for a block when it finds no DataNodes for it.
+// blockPauses are the pauses before each repetition of addBlock when the NameNode finds no DataNodes for the block.
 var blockPauses = []time.Duration{0, 50 * time.Millisecond, 100 * time.Millisecond, 300 * time.Millisecond, 500 * time.Millisecond,
 	time.Second, time.Second, 2 * time.Second, 2 * time.Second, 3 * time.Second}
 
-// maxFew is how often a NameNode is asked again that names fewer than two DataNodes although there seem to be more. It may
-// take them for too busy.
+// maxFew is how often addBlock is repeated if the NameNode names fewer than two DataNodes although more seem to be alive.
+// The NameNode may take the others for too busy.
 const maxFew = 6
 
 // nextBlock begins the next block of the file. The NameNode still chooses a DataNode for minutes after it died. So nextBlock
-// excludes the DataNodes that failed here in the last minute, unless the NameNode then names fewer than two: they may be back. For
-// one that is not, a replicated file asks for another block, but a block group loses a unit. So an erasure-coded file first waits
-// for DataNodes that are too busy. Each try with silent DataNodes takes a timeout, so nextBlock gives up after two timeouts.
+// excludes the DataNodes that failed here in the last minute, unless the NameNode then names fewer than two: the failed ones
+// may be back. If a chosen DataNode is still down, a replicated file asks for another block, but a block group loses a unit. So
+// an erasure-coded file first waits for DataNodes that are too busy. Each attempt with silent DataNodes takes a timeout, so
+// nextBlock gives up after two timeouts.
 func (a *attempt) nextBlock() error {
 	ctx := context.Background()
 	var failed []*hdfsproto.DatanodeInfo // for this block
@@ -94,8 +95,8 @@ func (a *attempt) create(located *hdfsproto.LocatedBlock) (err error) {
 	return err
 }
 
-// addBlock asks the NameNode for a block. It refuses as long as no DataNode has told it about the one before the last. A call
-// that is repeated, on another NameNode too, names the same block.
+// addBlock asks the NameNode for a block. The NameNode refuses until a DataNode has reported the block before the last. A
+// repeated call returns the same block, also from another NameNode.
 func (a *attempt) addBlock(ctx context.Context, excluded []*hdfsproto.DatanodeInfo) (*hdfsproto.LocatedBlock, error) {
 	end := time.Now().Add(a.limit())
 	for pause := firstPause; ; pause = min(2*pause, time.Second) {
@@ -121,12 +122,12 @@ func (a *attempt) abandonBlock(ctx context.Context, b *hdfsproto.LocatedBlock) e
 		new(hdfsproto.AbandonBlockResponse), rpc.Idempotent)
 }
 
-// fewBlocks is the number of blocks, with their replicas, for which the cluster must have space: with less it counts as full. A
-// NameNode counts each block that others write with its whole length, and an abandoned one for ten minutes.
+// fewBlocks is the number of blocks, with their replicas, for which the cluster must have space: with less space it counts as
+// full. A NameNode counts each block that others write with its whole length, and an abandoned block for ten minutes.
 const fewBlocks = 8
 
-// full makes the error of a cluster that found no place for a block because there is hardly any. Otherwise it returns nil: DataNodes
-// may be gone or busy.
+// full returns the error of a cluster that has hardly any space left for a block. It returns nil if there is space: then the
+// DataNodes may be down or busy.
 func (a *attempt) full(ctx context.Context, err error) error {
 	var remote *rpc.RemoteError
 	if !errors.As(err, &remote) || remote.Method != "addBlock" {

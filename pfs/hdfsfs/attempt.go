@@ -25,14 +25,14 @@ type attempt struct {
 	replicas int
 	coding   coding
 
-	now  block                    // that is being written, or nil
-	last *hdfsproto.ExtendedBlock // the one before it, or nil
+	now  block                    // the block that is being written, or nil
+	last *hdfsproto.ExtendedBlock // the block before it, or nil
 
 	key    *kms.Key // of a file in an encryption zone
-	sealed []byte   // the buffer for what is encrypted
+	sealed []byte   // the buffer for encrypted bytes
 
 	n    int64          // the length of the file
-	sums *datanode.Sums // of what was written, without those of whole blocks if folds is set
+	sums *datanode.Sums // of the written bytes, without those of whole blocks if folds is set
 	sum0 int            // the number of sums before those of the block that is being written
 
 	folds   bool
@@ -96,7 +96,7 @@ func (f *FS) begin(ctx context.Context, at string, l layout) (*attempt, error) {
 	return a, nil
 }
 
-// beginWith creates a file and writes its first bytes, which is when the first block is added.
+// beginWith creates a file and writes its first bytes, which adds the first block.
 func (f *FS) beginWith(ctx context.Context, at string, l layout, p []byte) (*attempt, error) {
 	a, err := f.begin(ctx, at, l)
 	if err != nil {
@@ -162,7 +162,7 @@ func (a *attempt) options() datanode.BlockOptions {
 	return datanode.BlockOptions{Size: a.block / a.coding.spread(), Replicas: a.replicas, Durable: a.durable}
 }
 
-// write appends p. It takes no context: if it ended in the middle when a caller gives up, all that was written before would be
+// write appends p. It takes no context: if a caller that gives up could end it in the middle, all bytes written before would be
 // lost. Each of its steps has a time limit.
 func (a *attempt) write(p []byte) error {
 	if a.key == nil {
@@ -182,7 +182,7 @@ func (a *attempt) write(p []byte) error {
 	return nil
 }
 
-// put appends p, as it is stored.
+// put appends p in its stored form, which is encrypted in an encryption zone.
 func (a *attempt) put(p []byte) error {
 	for len(p) > 0 {
 		if a.now == nil {
@@ -205,8 +205,8 @@ func (a *attempt) put(p []byte) error {
 	return nil
 }
 
-// sync returns the length of the last block, when what was written is on the disks of the DataNodes. Others read it once the
-// NameNode knows the length.
+// sync returns the length of the last block when all written bytes are on the disks of the DataNodes. Others can read the bytes
+// once the NameNode knows the length.
 func (a *attempt) sync() (length int64, err error) {
 	if b, ok := a.now.(*datanode.Block); ok {
 		return b.Length(), b.Sync()
@@ -236,11 +236,11 @@ func (a *attempt) endBlock() error {
 	return nil
 }
 
-// fold keeps 16 bytes for each block instead of four for each chunk, for a file that is written whole, however long it
-// is. Then compare must not be called. An append always does so.
+// fold keeps 16 bytes for each block instead of four for each chunk, for a file of any length that is written whole. Then
+// compare must not be called. An append always folds.
 func (a *attempt) fold() { a.folds = true }
 
-// verdict is whether bytes are those that were written before.
+// verdict tells whether bytes equal those that were written before.
 type verdict uint8
 
 const (
@@ -273,7 +273,7 @@ func (a *attempt) compare(p []byte, off int64) verdict {
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// finish closes the file and confirms it. The attempt is over, whatever comes out.
+// finish closes the file and confirms it. The attempt is over, also after an error.
 func (a *attempt) finish(ctx context.Context) error {
 	if err := a.close(ctx); err != nil {
 		return err
@@ -291,12 +291,11 @@ func (a *attempt) close(ctx context.Context) error {
 	return err
 }
 
-// firstPause is the pause before the first repetition of a call that the NameNode cannot carry out yet. Each further pause is twice
-// as long, up to a limit.
+// firstPause is the pause before the first repetition of a call that the NameNode cannot execute yet. Each further pause is
+// twice as long, up to a limit.
 const firstPause = 5 * time.Millisecond
 
-// closeFile closes the file. The NameNode refuses as long as no DataNode has told it about the last block, or about the
-// one before.
+// closeFile closes the file. The NameNode refuses until DataNodes have reported the last block and the block before it.
 func (a *attempt) closeFile(ctx context.Context) error {
 	if a.now != nil {
 		if err := a.endBlock(); err != nil {
@@ -316,8 +315,8 @@ func (a *attempt) closeFile(ctx context.Context) error {
 	})
 }
 
-// insist repeats a call that fails because no NameNode is active, or none has heard of a block, up to a limit. A failover takes
-// longer than a call.
+// insist repeats a call, up to a limit, that fails because no NameNode is active or because a block was not reported yet. A
+// failover takes longer than a call.
 func (a *attempt) insist(ctx context.Context, limit time.Duration, call func() error) error {
 	end := time.Now().Add(limit)
 	for pause := firstPause; ; pause = min(2*pause, time.Second) {
@@ -335,10 +334,10 @@ func (a *attempt) insist(ctx context.Context, limit time.Duration, call func() e
 	}
 }
 
-// limit is how long an attempt waits for what DataNodes have to tell the NameNode.
+// limit is how long an attempt waits until DataNodes have reported to the NameNode.
 func (a *attempt) limit() time.Duration { return 2 * a.fs.opts.Timeout }
 
-// exception returns the class of the exception that err is, or "".
+// exception returns the class of the Java exception that err holds, or "".
 func exception(err error) string {
 	var remote *rpc.RemoteError
 	if errors.As(err, &remote) {
@@ -347,8 +346,7 @@ func exception(err error) string {
 	return ""
 }
 
-// confirm compares the checksums of the blocks that the cluster has stored with those of what was written. The attempt is
-// over.
+// confirm compares the checksums of the stored blocks with those of the written bytes. The attempt is over.
 func (a *attempt) confirm(ctx context.Context) error {
 	if a.n == 0 {
 		return nil
@@ -396,7 +394,7 @@ func (a *attempt) abandon() {
 	a.fs.client.leases.release(a.holder)
 }
 
-// yield abandons a file of which everything is acknowledged, and has HDFS close it. By itself, HDFS does so only for another
+// yield abandons a file whose bytes are all acknowledged, and lets HDFS close it. On its own, HDFS closes it only for another
 // writer, or much later, and makes no replicas until then. A writer that has taken the file over keeps it.
 func (a *attempt) yield(ctx context.Context) {
 	a.abandon()
@@ -405,13 +403,13 @@ func (a *attempt) yield(ctx context.Context) {
 	}
 }
 
-// discard gives the attempt up and removes what there is of it.
+// discard gives the attempt up and removes its file.
 func (a *attempt) discard() {
 	a.abandon()
 	a.remove()
 }
 
-// remove removes the file. If that fails it is swept one day.
+// remove removes the file. If that fails, Sweep removes it later.
 func (a *attempt) remove() {
 	ctx, cancel := context.WithTimeout(context.Background(), a.fs.opts.Timeout)
 	defer cancel()

@@ -138,8 +138,8 @@ func (f *FS) setReplication(ctx context.Context, at string, n int) error {
 	return f.tell(ctx, "setReplication", &hdfsproto.SetReplicationRequest{Path: &at, Replication: proto.Uint32(uint32(n))}, rpc.Idempotent)
 }
 
-// truncate shortens a file and waits until HDFS has recovered its last block, which has the new length. It shortens it once: when
-// the recovery has ended, another writer may append, and a second time would remove his bytes.
+// truncate shortens a file and waits until HDFS has recovered its last block, which has the new length. It sends the call once:
+// when the recovery has ended, another writer may append, and a second call would remove the appended bytes.
 func (f *FS) truncate(ctx context.Context, at string, size int64) error {
 	until := time.Now().Add(f.opts.Timeout)
 	for short := false; ; {

@@ -185,7 +185,7 @@ func (b *batch) store(ctx context.Context, stage *stageRoot, data []byte, perm f
 	return "", err
 }
 
-// storeOnce returns the path of the file that it began, even with an error.
+// storeOnce returns the path of the new file, even with an error.
 func (b *batch) storeOnce(ctx context.Context, at string, l layout, data []byte) (string, error) {
 	first := data[:min(len(data), pfs.ChunkSize)]
 	a, err := b.beginWith(ctx, at, l, first)
@@ -200,8 +200,8 @@ func (b *batch) storeOnce(ctx context.Context, at string, l layout, data []byte)
 		}
 		rest = rest[len(p):]
 	}
-	// The last DataNode of the pipeline has compared the bytes with their checksums, and all DataNodes keep these. To ask for the
-	// stored checksums would cost as much as to write the file.
+	// The last DataNode of the pipeline has compared the bytes with their checksums, and all DataNodes keep the checksums. A
+	// request for them would cost as much as writing the file.
 	return a.path, a.close(ctx)
 }
 

@@ -76,7 +76,7 @@ func (h *file) block(off int64) *hdfsproto.LocatedBlock {
 	return nil
 }
 
-// remember adds what the NameNode says of blocks, which replaces what is known of them.
+// remember adds the NameNode's information about blocks, which replaces older information.
 func (h *file) remember(blocks []*hdfsproto.LocatedBlock, policy *hdfsproto.ErasureCodingPolicy) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -106,7 +106,7 @@ func (h *file) Address(node *hdfsproto.DatanodeID) string {
 	return datanode.Address(node, h.fs.opts.DatanodeHostname)
 }
 
-// Damaged implements datanode.File. It tells the NameNode, which removes the replica if there is a good one.
+// Damaged implements datanode.File. It reports the damage to the NameNode, which removes the replica if there is a good one.
 func (h *file) Damaged(d datanode.Damage, block *hdfsproto.LocatedBlock) {
 	h.fs.opts.Logger.Warn("a replica is damaged", "file", h.name, "block", fmt.Sprintf("blk_%d", int64(d.Block)), "offset", d.Offset, "datanode", d.Address)
 	go func() {

@@ -5,7 +5,7 @@ import (
 	"github.com/paddlecloud/pfs/pfs/hdfsfs/internal/hdfsproto"
 )
 
-// coding is how files are erasure-coded. The zero coding is for replicated files.
+// coding describes how files are erasure-coded. The zero coding is for replicated files.
 type coding struct {
 	policy       *hdfsproto.ErasureCodingPolicy
 	name         string
@@ -25,5 +25,5 @@ func newCoding(policy *hdfsproto.ErasureCodingPolicy) coding {
 	return coding{policy, name, int64(data), int64(parity)}
 }
 
-// spread is the number of blocks whose bytes make those of a block group.
+// spread is the number of blocks that hold the data of a block group.
 func (c coding) spread() int64 { return max(1, c.data) }

@@ -94,7 +94,7 @@ func kindOf(err error) pfs.Kind {
 	return pfs.Unavailable // all other errors are failures of connections
 }
 
-// mendPipeline is the call of a writer who lost a DataNode of the block that he writes.
+// mendPipeline is the call of a writer that lost a DataNode of the current block.
 const mendPipeline = "updateBlockForPipeline"
 
 // remoteKind looks the class up.

@@ -10,7 +10,7 @@ import (
 	"github.com/paddlecloud/pfs/pfs/digest"
 )
 
-// finalize gives the file at a path in HDFS what it will have in the directory dir.
+// finalize gives the file at a path in HDFS the attributes that it will have in the directory dir.
 func (f *FS) finalize(ctx context.Context, at string, dir pfs.Path, id string, opts pfs.CommitOptions) error {
 	st, err := f.statusAt(ctx, at)
 	if err != nil {
@@ -37,7 +37,7 @@ func (f *FS) date(ctx context.Context, at, id string, opts pfs.CommitOptions) er
 	)
 }
 
-// together makes calls that do not depend on each other at the same time, and returns the first error of those that failed.
+// together makes independent calls concurrently, and returns the first error in their order.
 func together(calls ...func() error) error {
 	errs := make([]error, len(calls))
 	var wg sync.WaitGroup

@@ -15,7 +15,8 @@ import (
 	"github.com/paddlecloud/pfs/pfs/internal/rules"
 )
 
-// FS is a tree of an HDFS as one user sees it. Use New, and WithOwner or Impersonate for others.
+// FS is a tree of an HDFS as one user sees it. New returns the tree of the service; WithOwner and Impersonate return the trees of
+// other users.
 type FS struct {
 	*cluster
 	client *client
@@ -133,8 +134,8 @@ func (f *FS) try(ctx context.Context, op string) error {
 	return nil
 }
 
-// Close ends the use of the file system by all users. Files that are open go on for
-// as long as their connections do.
+// Close ends the use of the file system by all users. Open files stay usable while
+// their connections last.
 func (f *FS) Close() error {
 	c := f.cluster
 	c.mu.Lock()
@@ -150,14 +151,14 @@ func (f *FS) Close() error {
 	return nil
 }
 
-// maxPath and maxDepth are the limits of HDFS for a path, in bytes and levels. It does
-// not say which of the many errors of its kind it means when one is passed.
+// maxPath and maxDepth are the limits of HDFS for a path, in bytes and levels. The error of
+// HDFS for a longer path does not name the limit.
 const (
 	maxPath  = 8000
 	maxDepth = 1000
 )
 
-// check is how every operation begins.
+// check begins every operation.
 func (f *FS) check(ctx context.Context, op string, name pfs.Path) error {
 	if err := pfs.CheckPath(op, name); err != nil {
 		return err
@@ -180,7 +181,7 @@ func (f *FS) check(ctx context.Context, op string, name pfs.Path) error {
 	return nil
 }
 
-// at returns where name is in HDFS.
+// at returns the path of name in HDFS.
 func (f *FS) at(name pfs.Path) string {
 	if f.opts.Root == "/" {
 		return string(name)

@@ -11,14 +11,14 @@ import (
 	"github.com/paddlecloud/pfs/pfs/internal/rules"
 )
 
-// lingerTime is how long a file stays open in HDFS after a Sync. To close it, and to open it again for the next write, takes ten
+// lingerTime is how long a file stays open in HDFS after a Sync. Closing it, and opening it again for the next write, takes ten
 // times as long as the Sync.
 const lingerTime = time.Second
 
 // handle is an open file. Writes are appended, because HDFS cannot change existing bytes.
 //
-// The file is open for appending in HDFS, and other writers get Conflict, from a write to Close, or until nothing was written for
-// lingerTime after a Sync.
+// From a write to Close, or until nothing was written for lingerTime after a Sync, the file is open for appending in HDFS, and
+// other writers get Conflict.
 type handle struct {
 	rules.Handle
 	fs   *FS
@@ -34,12 +34,12 @@ type handle struct {
 
 var _ pfs.Handle = (*handle)(nil)
 
-// OpenHandle opens the file name for reading, and for writing at its end. Whether the user may write, HDFS
-// checks at the first write.
+// OpenHandle opens the file name for reading, and for writing at its end. HDFS checks at the first write
+// whether the user may write.
 //
 // With pfs.HandleID.Continue, the file may be open for appending by a process that has died. HDFS then
-// closes it first. The file then has all synced bytes, and perhaps the first of the bytes that were not synced. These may be
-// damaged: a DataNode that passed them on did not compare them with their checksums.
+// closes it first. The file then has all synced bytes, and possibly some of the unsynced bytes. Unsynced
+// bytes may be damaged: DataNodes that forwarded them did not compare them with their checksums.
 func (f *FS) OpenHandle(ctx context.Context, name pfs.Path, flags pfs.OpenFlags, perm fs.FileMode) (pfs.Handle, error) {
 	const op = "hdfsfs.OpenHandle"
 	if err := flags.Check(op, name); err != nil {
@@ -78,7 +78,7 @@ func (f *FS) OpenHandle(ctx context.Context, name pfs.Path, flags pfs.OpenFlags,
 	return h, nil
 }
 
-// createEmpty makes an empty file. Something that has the name answers Exist.
+// createEmpty makes an empty file. It answers Exist if the name is taken.
 func (f *FS) createEmpty(ctx context.Context, op string, name pfs.Path, perm fs.FileMode) error {
 	if f.owner != "" { // it belongs to its owner before it has its name
 		return f.WriteBatch(ctx, []pfs.BatchEntry{{Path: name, Mode: perm.Perm(), NoReplace: true}})[0]
@@ -177,8 +177,8 @@ func notAtEnd(op string, name pfs.Path, off, size int64) error {
 // replicasWait is how long an append waits for the replicas of the last block.
 const replicasWait = 10 * time.Second
 
-// awaitReplicas waits until the NameNode knows all replicas of the last block, if an append would write to it:
-// the replicas that it does not know would have to be made again. After a wait in vain, no append waits for a minute.
+// awaitReplicas waits until the NameNode knows all replicas of the last block, if an append would write to this block:
+// the NameNode would make unknown replicas again. After a wait that times out, no append waits for a minute.
 func (h *handle) awaitReplicas(ctx context.Context) {
 	st, f := h.file.Load().st, h.fs
 	f.mu.Lock()
@@ -208,7 +208,7 @@ func (h *handle) awaitReplicas(ctx context.Context) {
 	}
 }
 
-// acquire opens the file for appending. Another handle may have it open since its last Sync, and is waited for.
+// acquire opens the file for appending. It waits for another handle that still has the file open after its last Sync.
 func (h *handle) acquire(ctx context.Context) error {
 	h.awaitReplicas(ctx)
 	for end := time.Now().Add(2 * lingerTime); ; {
@@ -240,8 +240,8 @@ func (h *handle) lose(op string, err error) error {
 	return h.lost
 }
 
-// sync makes what was appended survive this process, and lets others read it. The file stays open in HDFS for a while, unless it
-// is erasure-coded. h.mu is held.
+// sync makes appended bytes survive this process, and lets others read them. The file stays open in HDFS for lingerTime, unless
+// it is erasure-coded. h.mu is held.
 func (h *handle) sync(ctx context.Context, op string) error {
 	if h.now == nil || h.now.coding.policy != nil {
 		return h.flush(ctx, op)
@@ -303,7 +303,7 @@ func (h *handle) flush(ctx context.Context, op string) error {
 	return h.check(ctx, op)
 }
 
-// release closes a file of which everything is synced. The file keeps its time, which somebody may have set since the Sync.
+// release closes a file whose bytes are all synced. The file keeps its time, which may have been set since the Sync.
 func (h *handle) release(ctx context.Context) {
 	a := h.now
 	h.now = nil
@@ -335,7 +335,7 @@ func (h *handle) check(ctx context.Context, op string) error {
 	return nil
 }
 
-// refresh asks for the length of the file. Readers that know the one from before are closed.
+// refresh asks for the length of the file. It closes readers that know the old length.
 func (h *handle) refresh(ctx context.Context) error {
 	st, err := h.status(ctx)
 	if err != nil {
@@ -347,7 +347,7 @@ func (h *handle) refresh(ctx context.Context) error {
 	return nil
 }
 
-// set sets attributes of the inode, of which everything is synced. h.mu is held.
+// set sets attributes of the inode. All bytes are synced. h.mu is held.
 func (h *handle) set(ctx context.Context, op string, mask pfs.AttrMask, attrs pfs.Attrs) error {
 	st, err := h.status(ctx)
 	if err == nil {
@@ -362,7 +362,7 @@ func (h *handle) set(ctx context.Context, op string, mask pfs.AttrMask, attrs pf
 	return fail(op, h.Name, err)
 }
 
-// Truncate shortens the file. HDFS lengthens none.
+// Truncate shortens the file. HDFS cannot lengthen files.
 func (h *handle) Truncate(ctx context.Context, size int64) error {
 	return h.SetAttr(ctx, pfs.AttrSize, pfs.Attrs{Size: size})
 }
@@ -381,7 +381,7 @@ func (h *handle) SetAttr(ctx context.Context, mask pfs.AttrMask, attrs pfs.Attrs
 	return h.set(ctx, op, mask, attrs)
 }
 
-// Allocate answers Unsupported: HDFS reserves nothing.
+// Allocate answers Unsupported: HDFS cannot reserve space.
 func (h *handle) Allocate(ctx context.Context, off, n int64) error {
 	const op = "hdfsfs.Handle.Allocate"
 	if err := h.CheckAllocate(ctx, op, off, n); err != nil {
@@ -425,7 +425,7 @@ func (h *handle) Stat(ctx context.Context) (pfs.Info, error) {
 	return st.Info, fail(op, h.Name, err)
 }
 
-// status asks the NameNode about the inode. HDFS forgets one as soon as it has no name.
+// status asks the NameNode about the inode. HDFS removes an inode as soon as it has no name.
 func (h *handle) status(ctx context.Context) (status, error) {
 	st, err := h.fs.statusAt(ctx, h.path())
 	if is(err, pfs.NotExist) {

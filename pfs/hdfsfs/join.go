@@ -10,9 +10,9 @@ import (
 	"github.com/paddlecloud/pfs/pfs/hdfsfs/internal/rpc"
 )
 
-// join makes one file of the first size bytes and returns its path in HDFS. A single part is that file already, and concat joins
-// several. If more than size bytes are joined already, join copies the parts into a new file. It does so in an encryption zone,
-// too: HDFS joins no files there, since each has a key of its own.
+// join makes one file of the first size bytes and returns its path in HDFS. A single part is this file already; concat joins
+// several parts. If more than size bytes are joined already, join copies the parts into a new file. It also copies them in an
+// encryption zone: HDFS joins no files there, since each has its own key.
 func (w *staged) join(ctx context.Context, op string, c content, size int64) (string, error) {
 	if size == 0 {
 		return w.empty(ctx)
@@ -58,7 +58,7 @@ func (w *staged) cut(ctx context.Context, number, n int64) error {
 // maxSources bounds the sources of one concat, for which the NameNode holds its lock.
 const maxSources = 1000
 
-// concat joins the parts, maxSources at a time. Only the NameNode works for it, and each call
+// concat joins the parts, maxSources at a time. It involves only the NameNode, and each call
 // is atomic, so the length of the joined file shows how much is done.
 func (w *staged) concat(ctx context.Context, op string, c content, size int64) error {
 	joined := path.Join(w.dir, joinedName)

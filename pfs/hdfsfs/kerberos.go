@@ -51,7 +51,7 @@ func (c *cluster) login(ctx context.Context) error {
 	return c.affirm(ctx, "hdfsfs.New", pfs.Unauthenticated)
 }
 
-// token reads the delegation token of these NameNodes.
+// token reads the delegation token for these NameNodes.
 func (k *Kerberos) token(nameNodes []string) (t hadooptoken.Token, err error) {
 	const op = "hdfsfs.New"
 	content, err := os.ReadFile(k.TokenFile)

@@ -5,7 +5,7 @@ import (
 	"io/fs"
 )
 
-// layout is how files are written.
+// layout is the layout of new files.
 type layout struct {
 	block, unit int64
 	replicas    int
@@ -48,7 +48,7 @@ func (f *FS) layout(ctx context.Context) (layout, error) {
 	return l, nil
 }
 
-// replication is the number of replicas of files that are written.
+// replication is the number of replicas of new files.
 func (f *FS) replication(ctx context.Context) (int64, error) {
 	if n := f.opts.Replication; n > 0 {
 		return int64(n), nil

@@ -10,11 +10,11 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// recoveryTime is how long the recovery of a block may take before another one is asked for. A heartbeat of a DataNode
-// begins it, so it takes seconds. HDFS itself repeats one that failed only after 20 minutes.
+// recoveryTime is how long the recovery of a block may take before another recovery is requested. A recovery begins with a
+// heartbeat of a DataNode, so it takes seconds. HDFS itself repeats a failed recovery only after 20 minutes.
 const recoveryTime = 10 * time.Second
 
-// recoverLease closes the file at a path in HDFS that a writer has left open.
+// recoverLease closes the file at a path in HDFS, which a writer has left open.
 func (f *FS) recoverLease(ctx context.Context, at string) error {
 	until := time.Now().Add(2 * f.opts.Timeout)
 	closed, err := f.askFile(ctx, "recoverLease", at)

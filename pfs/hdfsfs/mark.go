@@ -7,7 +7,7 @@ import (
 )
 
 // readMark returns the mark of the file at a path in HDFS, which st describes, if it
-// has one that is true.
+// has a valid one.
 func (f *FS) readMark(ctx context.Context, at string, st status) (m digest.Mark, ok bool, err error) {
 	value, err := f.xattr(ctx, at, digest.MarkAttribute)
 	if err != nil {
@@ -17,8 +17,8 @@ func (f *FS) readMark(ctx context.Context, at string, st status) (m digest.Mark,
 	return m, ok && m.Of(st.Size, st.ModTime), nil
 }
 
-// setMark keeps m with the file at a path in HDFS. Without it, the file is only less
-// well known.
+// setMark stores m with the file at a path in HDFS. It ignores errors: without a mark, only the
+// stored digest is missing.
 func (f *FS) setMark(ctx context.Context, at string, m digest.Mark) error {
 	return f.setXattr(ctx, at, digest.MarkAttribute, string(m.Encode()))
 }

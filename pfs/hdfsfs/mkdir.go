@@ -22,7 +22,7 @@ func (f *FS) Mkdir(ctx context.Context, name pfs.Path, mode fs.FileMode) error {
 	return f.mkdirError(ctx, op, name, f.keepDir(ctx, f.at(name), uint32(mode.Perm())))
 }
 
-// mkdirError makes the error of a directory that could not be made; none if there is one.
+// mkdirError returns the error of a failed mkdir; nil if the directory exists.
 func (f *FS) mkdirError(ctx context.Context, op string, name pfs.Path, err error) error {
 	if is(err, pfs.Exist) {
 		if st, err := f.status(ctx, name); err != nil || st.IsDir() {
@@ -72,7 +72,7 @@ func (f *FS) keepDir(ctx context.Context, at string, bits uint32) error {
 	return f.tell(ctx, "mkdirs", request, rpc.Idempotent)
 }
 
-// makeDir is keepDir that returns Exist if something has the name.
+// makeDir is keepDir that returns Exist if the name is taken.
 func (f *FS) makeDir(ctx context.Context, at string, bits uint32) error {
 	_, err := f.statusAt(ctx, at)
 	switch {

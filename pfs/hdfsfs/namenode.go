@@ -14,7 +14,7 @@ func (f *FS) ask(ctx context.Context, method string, request, response proto.Mes
 	return f.client.rpc.Call(ctx, method, request, response, r)
 }
 
-// tell makes a call whose response says nothing.
+// tell makes a call whose response is empty.
 func (f *FS) tell(ctx context.Context, method string, request proto.Message, r rpc.Repeat) error {
 	return f.ask(ctx, method, request, new(emptypb.Empty), r)
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/paddlecloud/pfs/pfs/hdfsfs/internal/sasl"
 )
 
-// Options select a cluster and how it is used.
+// Options select a cluster and configure its use.
 type Options struct {
 	// NameNodes are the addresses (host:port) of all NameNodes of one name service.
 	NameNodes []string
@@ -31,14 +31,14 @@ type Options struct {
 	Replication         int
 
 	// Timeout ends a call to a NameNode that does not answer, and a read from a
-	// DataNode that does not go on; 0 is 15 s.
+	// DataNode that makes no progress; 0 means 15 s.
 	Timeout time.Duration
 
-	// DatanodeHostname makes DataNodes be reached by their names, not their
-	// addresses.
+	// DatanodeHostname selects the names of DataNodes instead of their addresses
+	// for connections.
 	DatanodeHostname bool
 
-	// NoHedge keeps a read that is slow from being repeated on another replica.
+	// NoHedge disables the repetition of slow reads on another replica.
 	NoHedge bool
 
 	// Logger receives messages for administrators, such as damaged replicas and unavailable
@@ -46,17 +46,17 @@ type Options struct {
 	Logger *slog.Logger
 }
 
-// Kerberos is how the service proves its identity to the cluster.
+// Kerberos configures how the service authenticates to the cluster.
 type Kerberos struct {
 	Principal string // with or without @REALM
 	Keytab    string // file
 	Config    string // krb5.conf
 
-	// TokenFile is a file with a delegation token of the cluster. It is used instead of a principal and its keytab, and read
-	// again for each connection to a NameNode: somebody else renews and replaces the token.
+	// TokenFile is a file with a delegation token of the cluster. It replaces principal and keytab. It is read again for each
+	// connection to a NameNode, because another program renews and replaces the token.
 	TokenFile string
 
-	// Service is the NameNodes' principal without the realm; _HOST is replaced by the name of each.
+	// Service is the NameNodes' principal without the realm; _HOST stands for the host name of each NameNode.
 	Service string
 
 	// Protection is dfs.data.transfer.protection: "authentication", "integrity", "privacy", or "" for none.
@@ -104,7 +104,7 @@ func (o Options) checked() (Options, error) {
 // protections are the values of dfs.data.transfer.protection.
 var protections = map[string]sasl.QOP{"authentication": sasl.Auth, "integrity": sasl.AuthInt, "privacy": sasl.AuthConf}
 
-// protections returns how connections to DataNodes are protected.
+// protections returns the allowed protections of connections to DataNodes.
 func (o Options) protections() []sasl.QOP {
 	if o.Kerberos == nil || o.Kerberos.Protection == "" {
 		return nil

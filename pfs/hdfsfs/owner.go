@@ -15,8 +15,7 @@ type acting struct {
 	owner string // files are given to this user before they have their names; "" if it is the same one
 }
 
-// stageUser is the name of the directory in stageDir that is w's. No name of a user has
-// an "@".
+// stageUser is the name of w's directory in stageDir. No user name has an "@".
 func (w acting) stageUser() string {
 	if w.owner == "" {
 		return w.user
@@ -39,8 +38,8 @@ func (f *FS) WithOwner(owner pfs.Owner) (pfs.FileSystem, error) {
 	}), nil
 }
 
-// Impersonate returns the same tree with calls made as owner.Name, where the cluster believes
-// names.
+// Impersonate returns the same tree with calls made as owner.Name. The cluster must trust user
+// names; with Kerberos it answers Unsupported.
 func (f *FS) Impersonate(owner pfs.Owner) (pfs.FileSystem, error) {
 	const op = "hdfsfs.Impersonate"
 	c := f.cluster
@@ -63,13 +62,12 @@ func wrongUser(op, name string) error {
 	return pfs.Errorf(op, "", pfs.Invalid, "%q cannot be the name of an HDFS user", name)
 }
 
-// validUser reports whether user can be the name of an HDFS user, which is one of a
-// directory too.
+// validUser reports whether user can be the name of an HDFS user, and so of a directory.
 func validUser(user string) bool {
 	return pfs.CheckName(user) == "" && !strings.ContainsAny(user, "@:\n ")
 }
 
-// setOwner changes the owner and group of a path in HDFS, of which "" keeps one.
+// setOwner changes the owner and group of a path in HDFS; "" keeps the old one.
 func (f *FS) setOwner(ctx context.Context, at, owner, group string) error {
 	request := &hdfsproto.SetOwnerRequest{Path: &at}
 	if owner != "" {
