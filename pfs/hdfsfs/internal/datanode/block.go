@@ -17,10 +17,10 @@ type NameNode interface {
 	// Renew returns the block with the next generation and a new token.
 	Renew(ctx context.Context, block *hdfsproto.ExtendedBlock) (*hdfsproto.LocatedBlock, error)
 
-	// Replace says that fresh, written by these DataNodes, is what the block is now.
+	// Replace replaces the block by fresh, which these DataNodes write.
 	Replace(ctx context.Context, block, fresh *hdfsproto.ExtendedBlock, nodes []*hdfsproto.DatanodeInfo, storages []string) error
 
-	// Another returns the block with one more DataNode, which is none of the excluded ones.
+	// Another returns the block with one more DataNode, which is not among the excluded ones.
 	Another(ctx context.Context, block *hdfsproto.ExtendedBlock, nodes []*hdfsproto.DatanodeInfo, storages []string, excluded []*hdfsproto.DatanodeInfo) (*hdfsproto.LocatedBlock, error)
 
 	// Address returns the address of a DataNode.
@@ -28,14 +28,14 @@ type NameNode interface {
 }
 
 const (
-	// packetBytes is the number of bytes of a packet. It is large because a DataNode has the same work for each.
+	// packetBytes is the number of bytes of a packet. It is large because every packet costs a DataNode the same work.
 	packetBytes = 256 << 10
-	// maxWindow bounds the bytes of one block that are on their way, and allWindow those of all blocks of a Client, of which each
-	// may have minWindow. They are kept, so that another pipeline can get them.
+	// maxWindow bounds the unacknowledged bytes of one block, and allWindow those of all blocks of a Client. Each block may have at
+	// least minWindow. The bytes are kept, so that they can be sent through another pipeline.
 	maxWindow = 4 << 20
 	allWindow = 32 << 20
 	minWindow = 2 * packetBytes
-	// heartbeat is the pause after which an idle pipeline gets a sign of life. DataNodes give it up after a minute.
+	// heartbeat is the pause after which a heartbeat is sent to an idle pipeline. DataNodes give a pipeline up after a minute.
 	heartbeat = 20 * time.Second
 )
 
@@ -115,7 +115,7 @@ func (c *Client) Create(n NameNode, located *hdfsproto.LocatedBlock, o BlockOpti
 	return b, nil
 }
 
-// Append begins to write at the end of a block, of which odd are the bytes of the last chunk, if it is not whole.
+// Append begins to write at the end of a block. odd has the bytes of the last chunk, if it is not full.
 func (c *Client) Append(n NameNode, located *hdfsproto.LocatedBlock, o BlockOptions, sums *Sums, odd []byte) (*Block, error) {
 	b := c.newBlock(n, located, o, sums)
 	sums.Add(odd)
@@ -176,7 +176,7 @@ func (b *Block) run(cn *conn) error {
 	return nil
 }
 
-// Write appends p. It waits while too many bytes are on their way.
+// Write appends p. It waits while too many bytes are unacknowledged.
 func (b *Block) Write(p []byte) error {
 	for len(p) > 0 {
 		if err := b.begin(); err != nil {
@@ -207,7 +207,7 @@ func (b *Block) begin() error {
 	return nil
 }
 
-// Sync returns when what was written is on the disks of the DataNodes.
+// Sync returns when all written bytes are on the disks of the DataNodes.
 func (b *Block) Sync() error {
 	if err := b.begin(); err != nil {
 		return err
@@ -239,10 +239,10 @@ func (b *Block) settle() (copied bool, err error) {
 	return copied, nil
 }
 
-// Length returns the length of the block, with what is on its way.
+// Length returns the length of the block, including unacknowledged bytes.
 func (b *Block) Length() int64 { return b.length }
 
-// cut hands the packet that is filled to the sender.
+// cut hands the current packet to the sender.
 func (b *Block) cut() error {
 	p := b.filling
 	if p == nil {
@@ -294,12 +294,12 @@ func (b *Block) failure() error {
 	return b.err
 }
 
-// window is the number of bytes that each block may have on its way.
+// window is the number of unacknowledged bytes that each block may have.
 func (c *Client) window() int {
 	return max(minWindow, min(maxWindow, allWindow/max(1, int(c.writers.Load()))))
 }
 
-// stir makes the sender look at the queue.
+// stir wakes the sender.
 func (b *Block) stir() {
 	select {
 	case b.wake <- struct{}{}:
@@ -307,7 +307,7 @@ func (b *Block) stir() {
 	}
 }
 
-// Close ends the block, and returns what it is when all DataNodes of the pipeline have it.
+// Close ends the block. When all DataNodes of the pipeline have it, Close returns its final ID, generation and length.
 func (b *Block) Close() (*hdfsproto.ExtendedBlock, error) {
 	defer b.end()
 	err := b.cut()
@@ -335,7 +335,7 @@ func (b *Block) Abort() {
 	}
 }
 
-// encode makes the part of the packet before the data.
+// encode returns the part of the packet before the data.
 func (p *outPacket) encode(sums []uint32) error {
 	h := &hdfsproto.PacketHeader{Offset: &p.offset, Sequence: &p.sequence, Last: &p.last, Length: proto.Int32(int32(len(p.data)))}
 	if p.sync {

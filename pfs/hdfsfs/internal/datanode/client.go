@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// Options are those of a Client.
+// Options are the options of a Client.
 type Options struct {
 	// Dial connects to the address of a DataNode. It keeps its own time limit.
 	Dial func(ctx context.Context, address string) (net.Conn, error)
@@ -34,7 +34,7 @@ const (
 	// idleTime is shorter than the four seconds after which DataNodes close idle connections
 	// (dfs.datanode.socket.reuse.keepalive).
 	idleTime = 3 * time.Second
-	// suspicion is the time after which one read finds out whether a DataNode that failed answers again. Until it does, it is asked last.
+	// suspicion is the time after which one read tests whether a failed DataNode answers again. Until then the DataNode is asked last.
 	suspicion = time.Minute
 	// received is the size of the buffer of a connection in bytes. Most data does not pass through it.
 	received = 16 << 10
@@ -86,7 +86,7 @@ type conn struct {
 	timer   *time.Timer // while it is idle
 }
 
-// protect lets what follows pass through raw, which reads from the buffer.
+// protect makes all further bytes pass through raw, which reads from the buffer.
 func (cn *conn) protect(raw net.Conn) {
 	cn.Conn, cn.in = raw, bufio.NewReaderSize(raw, received)
 }
@@ -171,8 +171,8 @@ func (c *Client) trust(address string) {
 	c.answered[address] = time.Now()
 }
 
-// suspected reports whether a DataNode failed and has not answered since. Once in a while it returns false to one caller,
-// who finds out.
+// suspected reports whether a DataNode failed and has not answered since. After each suspicion period it returns false to one
+// caller, which thereby tests the DataNode.
 func (c *Client) suspected(address string) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -184,7 +184,7 @@ func (c *Client) suspected(address string) bool {
 	return ok
 }
 
-// latest sorts DataNodes by when they answered, the last one first.
+// latest sorts DataNodes by their last answers, the most recent first.
 func (c *Client) latest(addresses []string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -1,21 +1,22 @@
 // Package datanode reads and writes blocks on DataNodes with the data transfer protocol, version 28.
 //
 // A Stream reads a range of one replica. It returns only bytes whose checksums it has verified. A Reader reads a file from the
-// replicas of its blocks: when one fails, it continues with the next at the same byte, and when one is slow, it asks another. A
-// replica with a wrong checksum is read once more before that. A Client keeps the connections, and remembers which DataNodes
-// failed lately.
+// replicas of its blocks. When a replica fails, it continues with the next one at the same byte; when a replica is slow, it asks
+// another one. After a wrong checksum it first reads the same replica once more. A Client keeps the connections, and remembers
+// which DataNodes failed recently.
 //
 //	State of a Stream    event                          next state
 //	requested            the DataNode grants            receiving
 //	requested            it refuses, is lost            failed
 //	receiving            a verified packet              receiving, or complete after the last byte
-//	receiving            a wrong checksum               failed, and the replica is damaged if it has one there again
+//	receiving            a wrong checksum               failed; the second time, the replica is damaged
 //	receiving            a malformed packet, lost       failed
 //	complete             the empty last packet          the connection is idle, for the next Stream
 //
-// A Block is a block that is being written. Its bytes go to a pipeline: the DataNodes pass each packet on in a row, and its
-// acknowledgement comes back with the status of each. The last DataNode compares the bytes with their checksums, which are
-// those of the caller's bytes. Packets are kept until they are acknowledged, at most 4 MiB of a block, and less if many are written.
+// A Block is a block that is being written, through a pipeline: each DataNode forwards a packet to the next one, and the
+// acknowledgement of the packet returns with the status of each DataNode. The last DataNode compares the bytes with their checksums,
+// which are those of the caller's bytes. Packets are kept until they are acknowledged: at most 4 MiB of a block, less if many blocks
+// are written.
 //
 //	State of a Block     event                                          next state
 //	building             all DataNodes are connected                    streaming
@@ -37,28 +38,28 @@
 //	repairing            none of those is left either before a packet   failed
 //	                     is acknowledged, or the NameNode refuses
 //
-// Sync sends what there is in a packet that asks the DataNodes to write the block to their disks. Packets begin at the
-// start of a chunk, because their checksums are of whole chunks: one that follows the middle of a chunk sends that chunk again, and
-// DataNodes write only its new bytes. An append first reads the last chunk of the file for that, if it is not whole.
+// Sync sends the remaining bytes in a packet that asks the DataNodes to write the block to their disks. Packets begin at the
+// start of a chunk, because their checksums are of whole chunks. A packet that begins in the middle of a chunk sends the whole chunk
+// again, and DataNodes write only its new bytes. So an append first reads the last chunk of the file if it is not full.
 //
-// A DataNode that is added first gets a copy of the acknowledged bytes from another one. The next Sync writes the copy to its
-// disk. The NameNode gives the block a new generation, and is told of the new pipeline: this makes the replicas of the DataNodes
-// that were left out invalid. After 20 s without a packet, a heartbeat is sent.
+// A DataNode that joins a pipeline first gets a copy of the acknowledged bytes from another DataNode. The next Sync writes the copy
+// to its disk. The NameNode gives the block a new generation and learns the new pipeline, which invalidates the replicas of the
+// DataNodes that were left out. After 20 s without a packet, a heartbeat is sent.
 //
 // # Files
 //
-//	client    connections, and which DataNodes failed lately
+//	client    connections, and the DataNodes that failed recently
 //	secure    the SASL exchange and the protection of a connection
 //	message   messages with their length
 //	stream    a range of one replica
 //	packet    packets and their checksums
 //	reader    a file: the choice of replicas
-//	hedge     when another replica is asked
+//	hedge     the repetition of slow reads on another replica
 //	striped   an erasure-coded file
 //	blocksum  the checksum of a block, by a DataNode
 //	block     a block that is being written: its packets
 //	pipeline  the pipeline of a block: request, packets, acknowledgements
 //	repair    another pipeline for a block
 //	stripe    a block group that is being written
-//	sums      checksums of what is written
+//	sums      checksums of written bytes
 package datanode

@@ -74,8 +74,8 @@ func (h *hedges) note(n int, d time.Duration) {
 	}
 }
 
-// allow reports whether a hedge may be made, and pays for it. answered is whether the DataNode has granted the
-// request: it is slow, not silent.
+// allow reports whether a hedge may be made, and charges for it. answered tells whether the DataNode has granted the
+// request, so that it is slow and not silent.
 func (h *hedges) allow(answered bool) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -89,7 +89,7 @@ func (h *hedges) allow(answered bool) bool {
 // errHedged ends a read whose bytes came from another replica.
 var errHedged = errors.New("another replica was faster")
 
-// hedge is a read that repeats one that is slow.
+// hedge is a read that repeats a slow one.
 type hedge struct {
 	done chan struct{}
 	p    []byte
@@ -97,7 +97,7 @@ type hedge struct {
 	err  error
 }
 
-// readHedged is readAt with a second replica if the first is slow. The first of both that has all bytes wins.
+// readHedged is readAt with a second replica if the first is slow. The first read that has all bytes wins.
 func (r *Reader) readHedged(ctx context.Context, p []byte, off int64) (int, error) {
 	first, endFirst := context.WithCancelCause(ctx)
 	defer endFirst(nil)

@@ -40,7 +40,7 @@ func readMessage(in *bufio.Reader, m proto.Message) error {
 	return nil
 }
 
-// unexpected makes an end in the middle of something an error.
+// unexpected turns an end in the middle of a message into an error.
 func unexpected(err error) error {
 	if err == io.EOF {
 		return io.ErrUnexpectedEOF

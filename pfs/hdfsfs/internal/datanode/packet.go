@@ -24,7 +24,7 @@ var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 // sumSize is the length of a checksum in bytes.
 const sumSize = 4
 
-// checksums is how the data of a block is protected.
+// checksums describes the checksums of a block.
 type checksums struct {
 	table *crc32.Table
 	chunk int // bytes per checksum

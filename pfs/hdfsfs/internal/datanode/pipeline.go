@@ -21,7 +21,7 @@ const (
 	opTransferBlock = 86
 )
 
-// The sequences of acknowledgements that are of no packet.
+// Sequence numbers of acknowledgements that do not belong to a packet.
 const (
 	heartbeatSequence = -1
 	messageSequence   = -2 // out of band: a DataNode restarts
@@ -30,7 +30,7 @@ const (
 // lastWords is how long to wait for the reason why a DataNode takes no more packets.
 const lastWords = time.Second
 
-// pipeline is the DataNodes that get a block, each from the one before it.
+// pipeline is the row of DataNodes that get a block, each from the one before it.
 type pipeline struct {
 	nodes    []*hdfsproto.DatanodeInfo
 	types    []hdfsproto.StorageType
@@ -103,7 +103,7 @@ func (e *PipelineError) slow() bool {
 	return e.err == errSilent || e.err == errStalled || errors.As(e.err, &timeout) && timeout.Timeout()
 }
 
-// blame returns the error of DataNodes of a pipeline.
+// blame returns a PipelineError that names these DataNodes.
 func (b *Block) blame(l *pipeline, err error, nodes ...int) *PipelineError {
 	e := &PipelineError{err: err}
 	for _, i := range nodes {
@@ -201,7 +201,7 @@ func (b *Block) request(cn *conn, stage hdfsproto.Stage, generation uint64) *Pip
 	return b.blame(l, refused, 0)
 }
 
-// header is that of an operation on the block. DataNodes reserve the space of a whole one.
+// header returns the header of an operation on the block. DataNodes reserve space for a full block.
 func (b *Block) header(token *hdfsproto.Token) *hdfsproto.OperationHeader {
 	return &hdfsproto.OperationHeader{Base: &hdfsproto.BaseHeader{Block: b.line.sized(b.opts.Size), Token: token}, ClientName: &b.client.name}
 }
@@ -245,7 +245,7 @@ type flow struct {
 	cause   *PipelineError // why this side gave up
 }
 
-// stream sends the queue, and what comes to it, and receives the acknowledgements. It returns nil when the last packet is
+// stream sends the packets of the queue as they come, and receives the acknowledgements. It returns nil when the last packet is
 // acknowledged.
 func (b *Block) stream(cn *conn) *PipelineError {
 	f := &flow{Block: b, line: b.line.clone(), conn: cn}
@@ -313,7 +313,7 @@ func (f *flow) send() error {
 	}
 }
 
-// receive receives acknowledgements until that of the last packet.
+// receive receives acknowledgements, up to that of the last packet.
 func (f *flow) receive() *PipelineError {
 	for {
 		var ack hdfsproto.PipelineAck
@@ -354,8 +354,8 @@ func (f *flow) receive() *PipelineError {
 // maxStrikes is how often all DataNodes may answer while nothing is acknowledged.
 const maxStrikes = 2
 
-// stalled is called when nothing was acknowledged for a while. It ends the flow if a DataNode does not answer, or after
-// some time, unless a packet is acknowledged meanwhile.
+// stalled is called after each timeout without an acknowledgement. It ends the flow if a DataNode does not answer, or after
+// maxStrikes calls, unless a packet is acknowledged meanwhile.
 func (f *flow) stalled() {
 	f.mu.Lock()
 	oldest := f.oldest()

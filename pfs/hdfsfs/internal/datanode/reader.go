@@ -14,19 +14,19 @@ import (
 	"github.com/paddlecloud/pfs/pfs/hdfsfs/internal/hdfsproto"
 )
 
-// File tells a Reader where the blocks of a file are. Its methods may be called concurrently.
+// File provides the locations of the blocks of a file to a Reader. Its methods may be called concurrently.
 type File interface {
 	// Block returns the block that contains the byte at off. fresh asks the NameNode even if the block is known.
 	Block(ctx context.Context, off int64, fresh bool) (*hdfsproto.LocatedBlock, error)
 
-	// Policy returns the policy of an erasure-coded file, nil for others, once Block was called.
+	// Policy returns the policy of an erasure-coded file, and nil for other files. It is valid once Block was called.
 	Policy() *hdfsproto.ErasureCodingPolicy
 
 	// Address returns the address of a DataNode.
 	Address(node *hdfsproto.DatanodeID) string
 
-	// Damaged is called for each damage that is found, with the block and the location of this replica alone. Another replica has
-	// good bytes there, unless this is the only one, or a unit of a block group.
+	// Damaged is called for each detected damage, with the block and the location of the damaged replica only. Another replica has
+	// good bytes at this place, unless there is no other replica, or the block is a unit of a block group.
 	Damaged(d Damage, block *hdfsproto.LocatedBlock)
 }
 
@@ -83,7 +83,7 @@ type Reader struct {
 	avoid   string                 // a DataNode that is not asked
 }
 
-// report is a damage that File is to be told of, with the replica.
+// report is a damage to report to File, with the replica.
 type report struct {
 	Damage
 	replica *hdfsproto.LocatedBlock
@@ -92,7 +92,7 @@ type report struct {
 // NewReader returns a Reader of the file.
 func (c *Client) NewReader(f File) *Reader { return &Reader{client: c, file: f} }
 
-// End returns where the last read ended. A read from there on needs no new request to a DataNode.
+// End returns the offset at which the last read ended. A read from this offset needs no new request to a DataNode.
 func (r *Reader) End() int64 { return r.end }
 
 // Close ends the Streams.
@@ -110,7 +110,7 @@ func (r *Reader) Close() {
 // maxSkipped is the largest gap in bytes that is read and discarded instead of sending a request.
 const maxSkipped = 128 << 10
 
-// ReadAt fills p with verified bytes of the file from off on. The file must have them. An error of replicas is a
+// ReadAt fills p with verified bytes of the file from off on. The file must have that many bytes. An error of replicas is a
 // *ReplicasError.
 func (r *Reader) ReadAt(ctx context.Context, p []byte, off int64) (int, error) {
 	if !r.client.opts.Hedge {
@@ -175,7 +175,7 @@ func (r *Reader) skip(ctx context.Context, n int64) bool {
 	return err == nil
 }
 
-// report tells File of the damages that this read has found where the Stream has good bytes.
+// report reports to File the damages of this read for which the Stream has received good bytes.
 func (r *Reader) report() {
 	r.reports = slices.DeleteFunc(r.reports, func(found report) bool {
 		good := found.Block == r.stream.replica.Block.GetBlockId() && found.Offset < r.stream.received
@@ -186,9 +186,9 @@ func (r *Reader) report() {
 	})
 }
 
-// failed notes that the Stream failed. Where bytes do not match their checksums, the replica is read once more before it counts
-// as damaged, because a bit may have been flipped on its way. Where all replicas seem to be damaged, this host may be at fault, so
-// File is not told.
+// failed notes that the Stream failed. If bytes do not match their checksums, the replica is read once more before it counts
+// as damaged, because a bit may have been flipped in transit. If all replicas seem to be damaged, this host may be at fault, so
+// nothing is reported to File.
 func (r *Reader) failed(ctx context.Context, off int64, err error, lost map[string]error) {
 	address := r.stream.replica.Address
 	r.Close()
@@ -277,8 +277,8 @@ func replicasError(damaged []Damage, lost map[string]error) error {
 }
 
 // order returns the addresses of the DataNodes that have the block, in the order in which they are asked: the nearest first; then
-// those that failed lately, beginning with the one that answered last, since most may only have been slow; and last those whose
-// replicas are damaged elsewhere.
+// the DataNodes that failed recently, beginning with the one that answered last, since most may only have been slow; and last
+// the DataNodes whose replicas are damaged elsewhere.
 func (r *Reader) order(block *hdfsproto.LocatedBlock) []string {
 	var good, bad, damaged []string
 	for _, node := range block.GetLocations() {
@@ -296,7 +296,7 @@ func (r *Reader) order(block *hdfsproto.LocatedBlock) []string {
 	return slices.Concat(good, bad, damaged)
 }
 
-// damages returns what is known of a block: where a read could not go on from that offset, or everywhere if from is negative.
+// damages returns the known damages of a block: those at which a read from the offset from would stop, or all if from is negative.
 func (r *Reader) damages(block *hdfsproto.LocatedBlock, from int64) (all []Damage) {
 	for _, d := range r.damaged {
 		if d.Block == block.GetBlock().GetBlockId() && (from < 0 || d.from == from) {

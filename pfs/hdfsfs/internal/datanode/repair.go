@@ -27,10 +27,10 @@ func (e *LostError) Error() string {
 
 func (e *LostError) Unwrap() error { return e.Last }
 
-// repair builds a pipeline of the DataNodes that are left, and adds another one where too few are left. The block gets a new
-// generation, by which the NameNode knows the replicas that miss something. If only the last packet was to be acknowledged, the
-// new pipeline closes the block, and repair returns no connection. A durable block is opened again instead, and its last packet
-// sent again: DataNodes that only close a block do not write it to their disks first.
+// repair builds a pipeline of the remaining DataNodes, and adds another one if too few remain. The block gets a new generation,
+// which tells the NameNode the incomplete replicas. If only the last packet was unacknowledged, the new pipeline closes the
+// block, and repair returns no connection. A durable block is opened again instead, and its last packet is sent again, because
+// DataNodes that only close a block do not write it to their disks first.
 func (b *Block) repair(failure *PipelineError) (*conn, error) {
 	closing := b.closing()
 	stage := hdfsproto.Stage_PIPELINE_SETUP_STREAMING_RECOVERY
@@ -111,8 +111,8 @@ func (b *Block) noteProgress() {
 	}
 }
 
-// leaveOut takes the DataNodes that failed out of the pipeline. The only one, if it restarts, is waited for. If none is left,
-// those that the NameNode still knows are asked once more: one that only lost a connection has all that is acknowledged.
+// leaveOut removes the failed DataNodes from the pipeline. If the only DataNode restarts, leaveOut waits for it. If none is left,
+// the DataNodes that the NameNode still knows are tried once more: one that only lost a connection has all acknowledged bytes.
 func (b *Block) leaveOut(failure *PipelineError, patience *time.Time) error {
 	if len(b.line.nodes) == 1 && (failure.restarting || !patience.IsZero()) {
 		if patience.IsZero() {
@@ -143,8 +143,8 @@ func (b *Block) leaveOut(failure *PipelineError, patience *time.Time) error {
 	return nil
 }
 
-// lacks reports whether the pipeline is to get another DataNode, as Hadoop's clients decide it: if half of the replicas
-// are lost, or one of a block whose bytes somebody may count on, because it already had replicas or was synced.
+// lacks reports whether the pipeline needs another DataNode. It decides as Hadoop's clients do: if half of the replicas are
+// lost, or one replica of a block that was appended or synced, because callers rely on its bytes.
 func (b *Block) lacks() bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -152,8 +152,8 @@ func (b *Block) lacks() bool {
 	return n <= b.opts.Replicas/2 || (b.appended || b.synced) && n < b.opts.Replicas
 }
 
-// enlarge adds a DataNode to the pipeline, if there is one, and has it get what is acknowledged from one of the others, which are
-// asked in turn. The block is also written without it.
+// enlarge adds a DataNode to the pipeline, if there is one. The new DataNode gets a copy of the acknowledged bytes from one of the
+// others, which are asked in turn. If that fails, the block is written without it.
 func (b *Block) enlarge() {
 	ctx, cancel := context.WithTimeout(b.life, b.client.opts.Timeout+time.Duration(b.acked/transferSpeed)*time.Second)
 	defer cancel()
@@ -164,8 +164,8 @@ func (b *Block) enlarge() {
 	}
 }
 
-// enlargeFrom adds a DataNode to the pipeline that gets what is acknowledged from source. It reports whether there is one, but the
-// copy failed.
+// enlargeFrom adds a DataNode to the pipeline and lets source copy the acknowledged bytes to it. It reports whether there is a
+// DataNode to add but the copy failed.
 func (b *Block) enlargeFrom(ctx context.Context, source *hdfsproto.DatanodeInfo) (failed bool) {
 	l := b.line
 	located, err := b.nameNode.Another(b.life, l.sized(b.acked), l.nodes, l.storages, b.failed)
@@ -197,7 +197,7 @@ func (b *Block) enlargeFrom(ctx context.Context, source *hdfsproto.DatanodeInfo)
 	return false
 }
 
-// transfer has a DataNode copy the block to the DataNode number i of more.
+// transfer lets a DataNode copy the block to the DataNode number i of more.
 func (b *Block) transfer(ctx context.Context, cn *conn, more *pipeline, i int) error {
 	stop := context.AfterFunc(ctx, func() { cn.Close() })
 	defer stop()
@@ -271,7 +271,7 @@ func (c *Client) Alive(failed []*hdfsproto.DatanodeInfo) (n int) {
 	return n
 }
 
-// knownNode is what is known of a DataNode.
+// knownNode is the state of a DataNode in pipelines.
 type knownNode struct {
 	node          *hdfsproto.DatanodeInfo
 	named, failed time.Time // last

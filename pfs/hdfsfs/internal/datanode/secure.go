@@ -18,14 +18,14 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// Security is how connections are protected. In the zero Security they are not.
+// Security configures the protection of connections. The zero Security leaves them unprotected.
 type Security struct {
 	// Protections are those of dfs.data.transfer.protection, the wanted one first. If there are any, a connection begins
 	// with a SASL exchange that proves the knowledge of a block token.
 	Protections []sasl.QOP
 
 	// EncryptionKey returns the key of a cluster that encrypts all data transfer (dfs.encrypt.data.transfer), and nil for
-	// others. With a key, Protections do not count. fresh asks for a new key.
+	// other clusters. With a key, Protections are ignored. fresh requests a new key.
 	EncryptionKey func(ctx context.Context, fresh bool) (*hdfsproto.DataEncryptionKey, error)
 }
 
@@ -69,7 +69,7 @@ func (c *Client) secure(ctx context.Context, cn *conn, token *hdfsproto.Token, f
 	return nil
 }
 
-// handshake makes the exchange, and protects what follows on the connection. encrypted offers AES instead of the slow
+// handshake makes the exchange, and protects all further bytes of the connection. encrypted offers AES instead of the slow
 // ciphers of the mechanism.
 func (cn *conn) handshake(m sasl.Mechanism, encrypted bool) error {
 	if _, err := cn.Write(binary.BigEndian.AppendUint32(nil, greeting)); err != nil {

@@ -78,7 +78,7 @@ func (c *Client) Open(ctx context.Context, r Replica, off, n int64) (*Stream, er
 		if !used || errors.As(err, &refused) || ctx.Err() != nil {
 			return nil, err
 		}
-		// The DataNode may have closed the connection because it was idle. The next one is a new one in the end.
+		// The DataNode may have closed the idle connection. After all idle connections, a new one is used.
 	}
 }
 
@@ -149,7 +149,7 @@ func (s *Stream) Read(ctx context.Context, p []byte) (n int, err error) {
 	return n, io.EOF
 }
 
-// packet receives a packet, into p if all of its data is wanted and fits, else into rest. It returns the number of bytes in p.
+// packet receives a packet, into p if all of its data is in the range and fits, else into rest. It returns the number of bytes in p.
 func (s *Stream) packet(p []byte) (int, error) {
 	if err := s.conn.SetReadDeadline(time.Now().Add(s.client.opts.Timeout)); err != nil {
 		return 0, err

@@ -33,9 +33,9 @@ func (l layout) writable() bool {
 	return l.valid() && l.cell%Chunk == 0 && (l.codec == "rs" || l.codec == "xor" && l.parity == 1)
 }
 
-// StripedBlock is a block group that is being written. Its bytes go to the blocks of the data units, a cell each time, and the parity
-// of each stripe to those of the parity units. A unit whose DataNode fails is left out, and the NameNode makes it again later;
-// more such units than there are units of parity are an error. One goroutine at a time uses a StripedBlock.
+// StripedBlock is a block group that is being written. It writes its bytes to the blocks of the data units, one cell to each in
+// turn, and the parity of each stripe to the blocks of the parity units. A unit whose DataNode fails is left out, and the NameNode
+// makes it again later. More failed units than parity units are an error. One goroutine at a time uses a StripedBlock.
 type StripedBlock struct {
 	layout   // its length is that of what was written
 	client   *Client
@@ -74,10 +74,10 @@ func (c *Client) CreateStriped(n NameNode, policy *hdfsproto.ErasureCodingPolicy
 	return s, nil
 }
 
-// Length returns the length of the block group, with what is on its way.
+// Length returns the length of the block group, including unacknowledged bytes.
 func (s *StripedBlock) Length() int64 { return s.length }
 
-// Write appends p. It waits while too many bytes are on their way.
+// Write appends p. It waits while too many bytes are unacknowledged.
 func (s *StripedBlock) Write(p []byte) error {
 	s.sums.Add(p)
 	for len(p) > 0 {
@@ -132,7 +132,7 @@ func (s *StripedBlock) write(number int, p []byte) {
 	}
 }
 
-// errUnplaced is why a unit has no block for which the NameNode named no DataNode.
+// errUnplaced is the error of a unit for which the NameNode named no DataNode.
 var errUnplaced = errors.New("the NameNode names no DataNode for the unit")
 
 // create begins the block of a unit.
@@ -149,7 +149,7 @@ func (s *StripedBlock) create(number int) (*Block, error) {
 	return s.client.Create(s.nameNode, one, s.opts, new(Sums))
 }
 
-// enough returns an error if more units are lost than parity can replace.
+// enough returns an error if more units are lost than the parity can replace.
 func (s *StripedBlock) enough() error {
 	lost, last := 0, error(nil)
 	for _, u := range s.units {
@@ -163,7 +163,8 @@ func (s *StripedBlock) enough() error {
 	return nil
 }
 
-// Close ends the block group, and returns what it is when the DataNodes of all units that are not left out have it.
+// Close ends the block group. When the DataNodes of all units that are not left out have it, Close returns its final ID, generation
+// and length.
 func (s *StripedBlock) Close() (*hdfsproto.ExtendedBlock, error) {
 	if rest := s.length % (s.cell * int64(s.data)); rest > 0 {
 		s.endStripe(min(rest, s.cell))
@@ -194,8 +195,8 @@ func (s *StripedBlock) Close() (*hdfsproto.ExtendedBlock, error) {
 	return block, nil
 }
 
-// renew gives the block group a new generation without the units that are left out, by which the NameNode knows that their
-// replicas, if there are any, miss something.
+// renew gives the block group a new generation without the units that are left out, so that the NameNode treats their replicas
+// as incomplete.
 func (s *StripedBlock) renew() (*hdfsproto.ExtendedBlock, error) {
 	ctx := context.Background()
 	for {
@@ -233,7 +234,7 @@ func (s *StripedBlock) renew() (*hdfsproto.ExtendedBlock, error) {
 	}
 }
 
-// noNode is in the place of a DataNode that there is not (DatanodeID.EMPTY_DATANODE_ID).
+// noNode stands for a missing DataNode (DatanodeID.EMPTY_DATANODE_ID).
 func noNode() *hdfsproto.DatanodeInfo {
 	null := "null"
 	return &hdfsproto.DatanodeInfo{Id: &hdfsproto.DatanodeID{
@@ -250,8 +251,8 @@ func (s *StripedBlock) Abort() {
 	}
 }
 
-// Hash returns the checksum of the block group, from those of its chunks: the MD5 of those of the data units, with the zeros behind
-// them in the buffer of the DataNode, which has 32 bytes and is doubled (BlockGroupNonStripedChecksumComputer).
+// Hash returns the checksum of the block group: the MD5 of the checksums of the chunks of the data units, followed by the zeros of the
+// DataNode's buffer, which has 32 bytes and grows by doubling (BlockGroupNonStripedChecksumComputer).
 func (s *StripedBlock) Hash(sums []uint32) [md5.Size]byte {
 	var all []byte
 	per := int(s.cell / Chunk) // sums of a cell

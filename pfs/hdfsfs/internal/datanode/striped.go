@@ -17,7 +17,7 @@ import (
 // DataNode. The bytes of the group go to the data units in turn, a cell each time. The cells at the same offset of all
 // units are a stripe; where a unit has none, because the file ends, it counts as zeros.
 
-// layout is how a block group is laid out.
+// layout is the layout of a block group.
 type layout struct {
 	codec        string
 	data, parity int   // units
@@ -79,13 +79,13 @@ func (l layout) unitLength(unit int) int64 {
 	return l.length/stripe*l.cell + min(max(rest, 0), l.cell)
 }
 
-// unitOffset returns where the first byte of a data unit at or after off in the group is, as an offset in the unit.
+// unitOffset returns the offset in a data unit of its first byte at or after off in the group.
 func (l layout) unitOffset(unit int, off int64) int64 {
 	stripe, in := off/(l.cell*int64(l.data)), off%(l.cell*int64(l.data))
 	return stripe*l.cell + min(max(in-int64(unit)*l.cell, 0), l.cell)
 }
 
-// scatter calls f for each piece of a cell in the bytes from at to end of a unit: with its offset in the group, and its length.
+// scatter calls f for each part of a cell in the bytes from at to end of a unit: with its offset in the group, and its length.
 func (l layout) scatter(unit int, at, end int64, f func(off, n int64)) {
 	for at < end {
 		n := min(l.cell-at%l.cell, end-at)
@@ -94,7 +94,7 @@ func (l layout) scatter(unit int, at, end int64, f func(off, n int64)) {
 	}
 }
 
-// rebuild computes the unit that is wanted from the others that are not nil, of which there are as many as data units.
+// rebuild computes the wanted unit from the other units that are not nil. There are as many of them as data units.
 func (l layout) rebuild(units [][]byte, wanted int) ([]byte, error) {
 	switch l.codec {
 	case "xor":
@@ -182,7 +182,7 @@ func (r *Reader) readStriped(ctx context.Context, policy *hdfsproto.ErasureCodin
 	return n, nil
 }
 
-// read fills p with the bytes of the group from off on: the units in parallel, then what they lack.
+// read fills p with the bytes of the group from off on: it reads the units in parallel, and then computes missing bytes.
 func (g *group) read(ctx context.Context, p []byte, off int64, follows bool) error {
 	l := g.layout
 	missing := make([]int64, l.data) // where each unit stopped
@@ -309,10 +309,10 @@ func (g *group) readUnit(ctx context.Context, unit int, p []byte, at, end int64,
 	return nil
 }
 
-// errSuspected is why a DataNode is not asked.
+// errSuspected is the error of a DataNode that is not asked because it failed recently.
 var errSuspected = errors.New("it failed less than a minute ago")
 
-// leaveOut does without the DataNodes that failed lately, if enough others are left.
+// leaveOut excludes the DataNodes that failed recently, if enough others are left.
 func (g *group) leaveOut() {
 	for _, node := range g.block.GetLocations() {
 		if a := g.r.file.Address(node.GetId()); g.r.client.suspected(a) {

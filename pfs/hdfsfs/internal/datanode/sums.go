@@ -30,7 +30,7 @@ func (s *Sums) Add(p []byte) {
 	}
 }
 
-// All returns all checksums, the last one too.
+// All returns all checksums, including that of the last chunk.
 func (s *Sums) All() []uint32 { return s.From(0) }
 
 // From returns the checksums from number i on.

@@ -26,10 +26,10 @@ import (
 	"github.com/paddlecloud/pfs/pfs/hdfsfs/internal/sasl"
 )
 
-// Client asks the servers of a KMS. It keeps each key for a minute: after the KMS takes a right away, Key
-// still returns such a key for up to a minute.
+// Client gets keys from the servers of a KMS. It keeps each key for a minute: after the KMS revokes a right, Key
+// still returns a kept key for up to a minute.
 type Client struct {
-	// Kerberos begins an exchange with a service that has this principal; nil if the KMS believes names.
+	// Kerberos begins an exchange with a service that has this principal; nil if the KMS trusts user names.
 	Kerberos func(principal string) (sasl.Mechanism, error)
 
 	// Timeout bounds the wait for an answer.
@@ -47,7 +47,7 @@ const (
 	maxKeys = 4096
 )
 
-// question is all on which the key of a file depends, and who may have it.
+// question identifies the key of a file and the user who asks for it.
 type question struct{ provider, user, version, encrypted, iv string }
 
 type answer struct {
@@ -88,7 +88,7 @@ func (c *Client) Key(ctx context.Context, provider, user string, info *hdfsproto
 	return nil, err
 }
 
-// kept returns a key that is known, else nil.
+// kept returns a kept key, or nil.
 func (c *Client) kept(q question) *Key {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -132,7 +132,7 @@ type version struct {
 	Material string `json:"material"`
 }
 
-// ask has one server decrypt a key.
+// ask lets one server decrypt a key.
 func (c *Client) ask(ctx context.Context, server, user string, info *hdfsproto.EncryptionInfo) ([]byte, error) {
 	fail := func(kind pfs.Kind, format string, args ...any) ([]byte, error) {
 		return nil, pfs.Errorf("kms.Key", "", kind, "the KMS %s: %w", server, fmt.Errorf(format, args...))
@@ -228,8 +228,8 @@ func (c *Client) negotiate(req *http.Request) (sasl.Mechanism, error) {
 	return m, nil
 }
 
-// proven checks that the server that got the request has the key of its principal. The proof does not cover the answer: what
-// keeps others from reading and changing it is HTTPS.
+// proven checks that the server that got the request has the key of its principal. The proof does not cover the answer: only
+// HTTPS keeps others from reading and changing it.
 func proven(m sasl.Mechanism, header http.Header) error {
 	for _, value := range header.Values("WWW-Authenticate") {
 		text, ok := strings.CutPrefix(value, scheme)

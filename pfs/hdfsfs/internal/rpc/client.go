@@ -15,12 +15,12 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// Options are those of a Client. Only User, Kerberos and Token may be empty.
+// Options are the options of a Client. Only User, Kerberos and Token may be empty.
 type Options struct {
 	// Servers are the NameNodes.
 	Servers *Servers
 
-	// User is as whom calls are made. With Kerberos, "" is the principal, and anybody else is impersonated.
+	// User is the user of the calls. With Kerberos, "" is the principal, and any other user is impersonated.
 	User string
 
 	// Kerberos returns a client with a valid ticket. It is called before each connection. It is nil if the
@@ -74,7 +74,7 @@ func (c *Client) Close() {
 	}
 }
 
-// Repeat says whether a call may be made again when it is not known if it was carried out.
+// Repeat tells whether a call may be repeated when it is not known whether it was executed.
 type Repeat int
 
 const (
@@ -88,12 +88,12 @@ const (
 	Cached
 )
 
-// pauses are those before a call is repeated, after all NameNodes were asked. They bridge the moment in
-// which another NameNode becomes active; a longer wait is the caller's.
+// pauses are the pauses before a call is repeated, after all NameNodes were asked. They bridge a short
+// failover; the caller waits for a longer one.
 var pauses = []time.Duration{0, 100 * time.Millisecond, 500 * time.Millisecond}
 
-// Call makes a call on the active NameNode. A method of another protocol than ClientProtocol has the protocol's name and
-// a dot before its own. An exception of the NameNode is a *RemoteError.
+// Call makes a call on the active NameNode. A method of a protocol other than ClientProtocol is written PROTOCOL.METHOD. An
+// exception of the NameNode is a *RemoteError.
 func (c *Client) Call(ctx context.Context, method string, request, response proto.Message, r Repeat) error {
 	body, err := proto.Marshal(request)
 	if err != nil {
@@ -185,7 +185,7 @@ func (k *attempts) ask(ctx context.Context, server string) (answer []byte, wasSe
 	}
 }
 
-// goesOn reports whether the call may be made again after err on the server.
+// goesOn reports whether the call may be repeated after err on the server.
 func (k *attempts) goesOn(server string, wasSent bool, err error) bool {
 	var late *NoAnswer
 	var remote *RemoteError

@@ -20,7 +20,7 @@ const (
 	maxQueued = 64
 	// maxJoined is the number of bytes from which on messages are not sent together.
 	maxJoined = 64 << 10
-	// lastWords is how long the reason for the end of a connection is waited for.
+	// lastWords bounds the wait for the reason for the end of a connection.
 	lastWords = time.Second
 )
 
@@ -154,7 +154,7 @@ func (c *conn) unregister(k *call) {
 	}
 }
 
-// retire lets the calls that were made end, and takes no others.
+// retire lets the calls in progress end, and refuses others.
 func (c *conn) retire(why error) {
 	c.mu.Lock()
 	first := !c.retired
@@ -198,7 +198,7 @@ func (c *conn) end(err error) {
 	c.stream.Close()
 }
 
-// write sends calls until the connection ends. It sends those together that wait.
+// write sends calls until the connection ends. It sends waiting calls together.
 func (c *conn) write() error {
 	var out []byte
 	for {

@@ -2,23 +2,23 @@
 //
 // # Connections
 //
-// A Client makes the calls of one user. Its calls share one connection to each NameNode: one goroutine
-// sends them in the order in which they come, several at once if they wait, and one receives the responses
-// and hands each to its caller. A call that is given up leaves the connection as it is, and its late response is
-// ignored. A connection without calls ends after 20 seconds. If a call times out and
-// no response has come since it began, its connection takes no new calls.
+// A Client makes the calls of one user. Its calls share one connection to each NameNode. One goroutine
+// sends the calls in order, several at once if they wait; another one receives the responses and delivers
+// each to its caller. A call that is given up leaves the connection as it is, and its late response is
+// ignored. A connection without calls ends after 20 seconds. If a call times out and no response has come
+// since it began, its connection takes no new calls.
 //
 // At most one attempt to connect to a NameNode runs at a time, and all callers wait for it. A handshake
-// asks the NameNode how to authenticate. With Kerberos or a delegation token, both sides prove themselves, and of
-// the protections that the NameNode allows the strongest is used (hadoop.rpc.protection).
+// asks the NameNode how to authenticate. With Kerberos or a delegation token, both sides authenticate, and
+// the strongest protection that the NameNode allows is used (hadoop.rpc.protection).
 //
 // # Repeated calls
 //
-// A call goes to the NameNodes in the order of Servers until one carries it out. It goes on to the next
-// one after a StandbyException, a connection that cannot be made, a lost connection and a missing answer,
-// and after the last one it begins again three times. A repeated call has the same IDs as before. So the NameNodes, which
-// keep the results of calls that must not be carried out twice (create, append, rename, concat, delete, ...) for ten
-// minutes, return the first result. Requests carry no state ID, so observers refuse to answer reads.
+// A call goes to the NameNodes in the order of Servers until one executes it. The next NameNode is tried
+// after a StandbyException, a failed connection attempt, a lost connection and a missing answer; after the
+// last one, the round is repeated three times. A repeated call has the same IDs. NameNodes keep the results
+// of calls that must not be executed twice (create, append, rename, concat, delete, ...) for ten minutes,
+// so they return the first result. Requests carry no state ID, so observers refuse to answer reads.
 //
 // # Bounds
 //

@@ -9,7 +9,7 @@ import (
 	"github.com/paddlecloud/pfs/pfs"
 )
 
-// RemoteError is an exception of a NameNode. The NameNode has not carried the call out.
+// RemoteError is an exception of a NameNode. The NameNode has not executed the call.
 type RemoteError struct {
 	Method string // the call
 	Class  string // of the exception
@@ -21,7 +21,7 @@ func (e *RemoteError) Error() string {
 	return e.Class + ": " + text
 }
 
-// The exceptions of a NameNode that carries out nothing now.
+// Exceptions of a NameNode that currently executes no calls.
 const (
 	standbyException   = "org.apache.hadoop.ipc.StandbyException"
 	observerException  = "org.apache.hadoop.ipc.ObserverRetryOnActiveException"
@@ -37,7 +37,7 @@ func (e *RemoteError) AsksToRepeat() bool {
 	return false
 }
 
-// NoAnswer is the error of a call that a NameNode did not answer in time. It may have carried the call out.
+// NoAnswer is the error of a call that a NameNode did not answer in time. The NameNode may have executed the call.
 type NoAnswer struct {
 	Server string
 	Limit  time.Duration

@@ -12,7 +12,7 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// The numbers of messages that are no calls.
+// Numbers of messages that are not calls.
 const (
 	contextID = -3
 	saslID    = -33
@@ -21,7 +21,7 @@ const (
 // maxFrame is the longest message that is received.
 const maxFrame = 64 << 20
 
-// ErrTooLong is the error of a response that is longer, as that of a server which is no NameNode seems to be.
+// ErrTooLong is the error of a longer response. Responses of servers other than NameNodes often look so.
 var ErrTooLong = errors.New("the response is too long")
 
 // appendFrame appends a message: its length and its parts, each with a length of its own. body is an
@@ -79,7 +79,7 @@ func readFrame(r io.Reader) ([]byte, error) {
 	return b.Bytes(), broken(err)
 }
 
-// broken makes the end in the middle of a message an error.
+// broken turns an end in the middle of a message into an error.
 func broken(err error) error {
 	if errors.Is(err, io.EOF) {
 		return io.ErrUnexpectedEOF

@@ -21,7 +21,7 @@ import (
 // trust user names answer its first message by saying so.
 const preamble = "hrpc\x09\x00\xdf"
 
-// protocol is the one of the calls.
+// protocol is the protocol of the calls.
 const protocol = "org.apache.hadoop.hdfs.protocol.ClientProtocol"
 
 // maxSteps bounds the messages of a handshake.
@@ -112,7 +112,7 @@ func byToken(t *hdfsproto.Token, auth *hdfsproto.Sasl_Auth) sasl.Mechanism {
 // protections are those of calls, the strongest first.
 var protections = []sasl.QOP{sasl.AuthConf, sasl.AuthInt, sasl.Auth}
 
-// prove proves to the NameNode who the client is, and lets it prove itself.
+// prove authenticates the client and the NameNode to each other.
 func (s *stream) prove(offer *hdfsproto.Sasl, by method, begin func(*hdfsproto.Sasl_Auth) (sasl.Mechanism, error)) error {
 	var chosen *hdfsproto.Sasl_Auth
 	for _, auth := range offer.GetAuths() {
@@ -166,8 +166,8 @@ func (s *stream) prove(offer *hdfsproto.Sasl, by method, begin func(*hdfsproto.S
 	return fmt.Errorf("the handshake has more than %d messages", maxSteps)
 }
 
-// mechanism returns that of a handshake with Kerberos. Of the protections that the NameNode allows, the
-// strongest is used. The library knows no context: while a KDC is silent, its call goes on after mechanism has returned.
+// mechanism returns the mechanism of a handshake with Kerberos. It uses the strongest protection that the NameNode
+// allows. The library takes no context: while a KDC is silent, its call continues after mechanism has returned.
 func (c *Client) mechanism(ctx context.Context, server string, tickets *krb.Client) (sasl.Mechanism, error) {
 	host, _, err := net.SplitHostPort(server)
 	if err != nil {

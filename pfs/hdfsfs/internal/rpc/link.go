@@ -19,8 +19,8 @@ type link struct {
 	err  error
 }
 
-// connection returns the connection to a NameNode. If there is none, it makes one, or waits for the one
-// that is being made.
+// connection returns the connection to a NameNode. If there is none, it connects, or waits for the attempt that
+// is in progress.
 func (c *Client) connection(ctx context.Context, server string) (*conn, error) {
 	l, err := c.link(server)
 	if err != nil {

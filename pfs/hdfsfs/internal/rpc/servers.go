@@ -38,7 +38,7 @@ func (s *Servers) Order() []string {
 	return append(good, bad...)
 }
 
-// NoteFailed notes that one has failed now.
+// NoteFailed notes that a server has failed now.
 func (s *Servers) NoteFailed(address string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

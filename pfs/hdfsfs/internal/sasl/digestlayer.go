@@ -15,13 +15,13 @@ const (
 	trailLength = 2 + 4
 )
 
-// digestLayer is the layer of DIGEST-MD5. Its two directions share nothing.
+// digestLayer is the layer of DIGEST-MD5. Its two directions share no state.
 type digestLayer struct {
 	send, receive direction
 	maxPlain      int
 }
 
-// direction is what messages of one direction are protected with.
+// direction protects the messages of one direction.
 type direction struct {
 	mac    hash.Hash
 	seals  bool
@@ -68,7 +68,7 @@ func newDirection(a1 [md5.Size]byte, cipher, way string, encrypts bool) (directi
 
 func (l *digestLayer) MaxPlain() int { return l.maxPlain }
 
-// signature returns that of a message with the next sequence number.
+// signature returns the signature of a message with the next sequence number.
 func (d *direction) signature(p []byte) []byte {
 	var number [4]byte
 	binary.BigEndian.PutUint32(number[:], d.next)

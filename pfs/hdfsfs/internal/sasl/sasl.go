@@ -8,9 +8,9 @@ type Mechanism interface {
 	Start(challenge []byte) ([]byte, error)
 	// Next returns the response to a challenge. The last one proves that the server knows the secret.
 	Next(challenge []byte) ([]byte, error)
-	// Done reports whether the server has proved itself and the client has nothing more to say.
+	// Done reports whether the server is authenticated and the client has no further response.
 	Done() bool
-	// Layer returns what protects the messages after the exchange, or nil if nothing does.
+	// Layer returns the layer that protects the messages after the exchange, or nil if they are not protected.
 	Layer() (Layer, error)
 }
 

@@ -28,7 +28,7 @@ const (
 	errorID   = "\x03\x00"
 )
 
-// authenticator returns what proves that the client knows the key of its ticket, with a fresh subkey.
+// authenticator returns the proof that the client knows the key of its ticket, with a fresh subkey.
 func authenticator(client *krb.Client, key types.EncryptionKey) (types.Authenticator, error) {
 	a, err := types.NewAuthenticator(client.Credentials.Domain(), client.Credentials.CName())
 	if err != nil {
