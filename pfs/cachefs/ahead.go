@@ -2,7 +2,7 @@ package cachefs
 
 import "context"
 
-// session follows one reader through a row of blocks or files.
+// session follows one reader through a sequence of blocks or files.
 type session struct {
 	next   int64 // after the last one read
 	asked  int64 // after the last one requested ahead
@@ -18,7 +18,7 @@ type sessions struct {
 }
 
 // touch notes that item i of end was read, and returns the range of items to request now. The window doubles with each
-// sequential read. After a jump, the next one begins with half the window if something was left unread, else with p.first.
+// sequential read. After a jump, the next session begins with half the window if items were left unread, else with p.first.
 func (s *sessions) touch(i int64, p pattern, end int64) (from, to int64) {
 	s.clock++
 	oldest := &s.list[0]
@@ -51,7 +51,7 @@ func (s *sessions) touch(i int64, p pattern, end int64) (from, to int64) {
 	return 0, 0
 }
 
-// ask returns what is in the window and was not requested yet.
+// ask returns the items of the window that were not requested yet.
 func (x *session) ask(p pattern, end int64) (from, to int64) {
 	from, to = max(x.asked, x.next), min(x.next+x.window, end)
 	if p.halves && to-from < x.window/2 && to < end {
@@ -61,7 +61,7 @@ func (x *session) ask(p pattern, end int64) (from, to int64) {
 	return from, max(from, to)
 }
 
-// waste returns how many were requested and not read.
+// waste returns the number of items that were requested and not read.
 func (s *sessions) waste() (n int64) {
 	for _, x := range s.list {
 		n += max(0, x.asked-x.next)
@@ -69,7 +69,7 @@ func (s *sessions) waste() (n int64) {
 	return n
 }
 
-// pattern is how blocks or files are read ahead.
+// pattern has the parameters for reading blocks or files ahead.
 type pattern struct {
 	slack       int64 // by how many several readers may be out of order
 	first, most int64 // of the window
@@ -104,8 +104,8 @@ func (f *File) readAhead(ctx context.Context, b int64) {
 	}
 }
 
-// complete fetches what is missing of a file that is mostly cached, so that it can be given to
-// the kernel. It ends when nobody reads the file.
+// complete fetches the missing blocks of a file that is mostly cached, so that it can be given to
+// the kernel. It ends when the file has no readers.
 func (e *entry) complete(ctx context.Context) {
 	defer e.drop()
 	defer e.completing.Store(false)

@@ -36,8 +36,8 @@ func (f *FS) fetchFiles(ctx context.Context, dirName pfs.Path, infos []pfs.Info)
 	}
 }
 
-// fetchBatch begins to fetch the files that are neither there nor on their way. size is the length
-// of all of them.
+// fetchBatch begins to fetch the files that are neither cached nor being fetched. size is the total
+// length of the files.
 func (f *FS) fetchBatch(ctx context.Context, dirName pfs.Path, infos []pfs.Info, size int64) {
 	var shared *ticket
 	var members []member

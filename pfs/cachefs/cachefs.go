@@ -29,24 +29,25 @@ type Options struct {
 	Reserve int64
 
 	// Identity names the store, such as the URL of its service. Mounts that share a
-	// directory share content only if they have the same.
+	// directory share content only if their identities are equal.
 	Identity string
 
-	// User is the account that reads. Files that are not Public are cached for it alone.
+	// User is the account that reads. Files that are not Public are cached only for this account.
 	User string
 
 	// Public reports whether every account may read name. nil means that none is public.
 	Public func(name pfs.Path) bool
 
-	// Requests is the number of requests at a time, 32 by default.
+	// Requests is the number of concurrent requests, 32 by default.
 	Requests int
 
 	// Memory bounds the buffers, in bytes. The default is 128 MiB, or a quarter of the
 	// process's control group if that is less.
 	Memory int64
 
-	// Settle is how long a file must be unchanged before it is cached, 2 s by default. It
-	// covers the clocks of stores, whose ticks two changes can share. Less than 0 means none.
+	// Settle is how long a file must be unchanged before it is cached, 2 s by default, because
+	// two changes within one tick of a store's clock have the same time. Less than 0 means that
+	// files are cached at once.
 	Settle time.Duration
 
 	Logger *slog.Logger // default: discard
@@ -81,7 +82,7 @@ type FS struct {
 
 type stats struct{ hit, missed, fetched, ahead, wasted, passed, hedged atomic.Int64 }
 
-// Status says what a cache holds and did.
+// Status has the size and the counters of a cache.
 type Status struct {
 	Dirs  []DirStatus `json:"dirs"`
 	Files int         `json:"open_files"`
@@ -105,8 +106,8 @@ type DirStatus struct {
 	Failing bool   `json:"failing"`
 }
 
-// New returns fsys with a cache. A directory that others can change answers Permission; one that
-// cannot be used for another reason is tried again later.
+// New returns fsys with a cache. A directory that others can change answers Permission. A directory
+// that cannot be used for another reason is tried again later.
 func New(fsys pfs.FileSystem, opts Options) (*FS, error) {
 	const op = "cachefs.New"
 	if len(opts.Dirs) == 0 {
@@ -164,7 +165,7 @@ func New(fsys pfs.FileSystem, opts Options) (*FS, error) {
 	return f, nil
 }
 
-// Close ends what runs in the background. Open files pass their reads to the store after it.
+// Close ends background work. Open files then pass their reads to the store.
 func (f *FS) Close() error {
 	f.mu.Lock()
 	f.closed = true
@@ -181,7 +182,7 @@ func (f *FS) closeDirs() {
 	}
 }
 
-// Status returns what the cache holds and did since New.
+// Status returns the size of the cache, and its counters since New.
 func (f *FS) Status() Status {
 	f.mu.Lock()
 	s := Status{Files: len(f.entries), Unread: f.unreadBytes}
@@ -196,8 +197,8 @@ func (f *FS) Status() Status {
 	return s
 }
 
-// open implements Open: the file below is opened, so that the store checks the access and says
-// which version is current.
+// open implements Open. It opens the file of the store, so that the store checks the access and
+// returns the current version.
 func (f *FS) open(ctx context.Context, below pfs.FileSystem, name pfs.Path) (pfs.File, error) {
 	src, err := below.Open(ctx, name)
 	if err != nil || !f.cacheable(src.Info()) {
@@ -226,7 +227,7 @@ func (f *FS) OpenInfo(ctx context.Context, name pfs.Path, info pfs.Info) (pfs.Fi
 	return f.newFile(ctx, f.acquire(name, info), info), nil
 }
 
-// cacheable reports whether a version can be told from others.
+// cacheable reports whether a version can be distinguished from others.
 func (f *FS) cacheable(info pfs.Info) bool {
 	if !info.IsRegular() || info.Version == "" || info.Size <= 0 || f.ctx.Err() != nil {
 		return false

@@ -46,7 +46,7 @@ type dir struct {
 	again   time.Time // when a failing disk is tried again
 }
 
-// errRefused is the cause of an error that is not a trouble of the disk.
+// errRefused is the cause of an error that is not a failure of the disk.
 var errRefused = errors.New("choose another cache directory, or remove it")
 
 // prepare makes the directory.
@@ -89,7 +89,7 @@ func (d *dir) prepare() error {
 	return nil
 }
 
-// removeOtherVersions removes what other versions of this program left and no process uses.
+// removeOtherVersions removes the directories of other versions of this program that no process uses.
 func (d *dir) removeOtherVersions() {
 	others, _ := filepath.Glob(filepath.Join(d.top, "v[0-9]*-"+strconv.Itoa(os.Getuid())))
 	for _, other := range others {
@@ -117,7 +117,7 @@ func (d *dir) close() {
 	}
 }
 
-// usable reports whether the directory may be used now. A failing one is tried from time to time.
+// usable reports whether the directory may be used now. A failing directory is tried again periodically.
 func (d *dir) usable() bool {
 	d.mu.Lock()
 	wait := d.failing && time.Now().Before(d.again)
@@ -132,8 +132,8 @@ func (d *dir) usable() bool {
 	return true
 }
 
-// fail notes trouble with the disk: reads pass by it for a while. Only the first of a row of errors
-// is logged.
+// fail notes a failure of the disk: reads bypass it for a while. Only the first of several errors in a
+// row is logged.
 func (d *dir) fail(err error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -147,7 +147,7 @@ func (d *dir) fail(err error) {
 	}
 }
 
-// worked notes that the disk took data. Writes that began before an error do not count.
+// worked notes that a write to the disk succeeded. Writes that began before an error do not count.
 func (d *dir) worked() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -166,8 +166,8 @@ func (d *dir) open(sub, key string, size int64, boot bootID) (*disk, error) {
 	return openDisk(filepath.Join(base, key[:1], key), size, boot)
 }
 
-// begin reports whether the directory takes n more bytes. If so, the caller calls end when they are
-// there.
+// begin reports whether the directory has room for n more bytes. If so, the caller calls end when they
+// are written.
 func (d *dir) begin(n int64) bool {
 	for {
 		filling := d.filling.Load()
@@ -182,7 +182,8 @@ func (d *dir) begin(n int64) bool {
 
 func (d *dir) end(n int64) { d.filling.Add(-n) }
 
-// full reports whether filling bytes on their way do not fit, and wakes the evictor before that is so.
+// full reports whether filling bytes, which are being written, do not fit. It wakes the evictor before
+// the directory is full.
 func (d *dir) full(filling int64) bool {
 	used := d.used.Load() + filling
 	if used > d.limit || d.filled.Load() > d.limit/16 {

@@ -1,5 +1,5 @@
-// Package cachefs keeps what is read from a file system on local disks. It is for mounts: a file
-// that is read again is read from the disk, and a file that is cached whole can be given to the
+// Package cachefs caches the contents of a file system's files on local disks. It is for mounts: a
+// file that is read again is read from the disk, and a file that is cached whole can be given to the
 // kernel (File.Local). It needs Linux.
 //
 // # What is cached
@@ -23,24 +23,25 @@
 // A file of one block has an extended attribute in place of the index where the disk can do that.
 //
 // The bytes of a block are written before its checksum, so the end of the process at any point
-// leaves no wrong block. After the end of the system (the header has the boot ID), each block is
+// leaves no wrong block. After a restart of the system (the header has the boot ID), each block is
 // compared with its checksum before it is used. The blocks' checksums give the tree digest: a file
-// whose digest the store knows is whole only if both agree. Scrub checks everything once a day.
+// whose digest the store knows is whole only if both agree. All blocks are checked once a day
+// (scrub.go).
 //
 // Several processes of one Unix user share a directory. An open file has a shared lock, and only
 // a file without locks is evicted, by unlink.
 //
-// # Trouble
+// # Failures
 //
-// A disk that is full, read-only, damaged or gone costs speed only: reads then pass to the store,
-// and the log has one line. An error of the store is returned as it is and tried again at the
-// next read.
+// A disk that is full, read-only, damaged or gone costs only speed: reads then pass to the store,
+// and the log has one line. An error of the store is returned unchanged, and the next read asks the
+// store again.
 //
 // # Files
 //
 //	cachefs, file, entry      the file system; an open file; a file of the cache in memory
 //	dir, index, system_linux  a cache directory; the files on disk; system calls
-//	evict, scrub              what is removed, and what is checked
+//	evict, scrub              eviction; the daily check
 //	fetch, batch              reading a block from the store; many small files at once
 //	queue, latency, memory    the order of requests; slow requests; the budget
 //	ahead, folder             reading ahead in a file, and in a directory

@@ -96,8 +96,8 @@ func (e *entry) setState(b int64, state uint32) {
 }
 
 // finish compares the digest of a file with the store's once the checksums of all blocks are known. If
-// it is wrong, the file is removed and the error is Integrity; else the file is whole if its blocks
-// are all good.
+// they differ, it removes the file and returns Integrity; else the file is whole if all its blocks are
+// good.
 func (e *entry) finish() error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -142,7 +142,7 @@ func (e *entry) finish() error {
 	return nil
 }
 
-// dropKept gives back the memory of the blocks that readers have not read. The caller holds e.mu, or is the last user.
+// dropKept releases the memory of the blocks that readers have not read. The caller holds e.mu, or is the last user.
 func (e *entry) dropKept() {
 	for _, f := range e.kept {
 		f.mu.Lock()
@@ -184,7 +184,7 @@ func (e *entry) learn(info pfs.Info) {
 	}
 }
 
-// changed returns the error of a read of a version that the store has no more.
+// changed returns the error of a read of a version that the store no longer has.
 func (e *entry) changed() error {
 	return pfs.Errorf("cachefs.File.ReadAt", e.name, pfs.Conflict, "the file has changed since it was opened: open it again")
 }
@@ -249,7 +249,7 @@ func (e *entry) done(s *source, err error) {
 	}
 }
 
-// close closes what the entry has open. Nobody uses it any more.
+// close closes the open files of the entry, which is not in use any more.
 func (e *entry) close() {
 	e.dropKept()
 	if e.src != nil {

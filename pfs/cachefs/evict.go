@@ -43,8 +43,8 @@ func (d *dir) short() bool {
 	return err == nil && free < d.reserve
 }
 
-// evict counts what is in the directory and removes the files that were not used for the longest
-// time, until a sixteenth more than necessary is free. Files that are open in any process stay.
+// evict measures the directory and removes the least recently used files, until a sixteenth more than
+// necessary is free. Files that are open in any process stay.
 func (d *dir) evict(ctx context.Context) {
 	d.evictMu.Lock()
 	defer d.evictMu.Unlock()

@@ -19,9 +19,9 @@ var (
 	errAgain = errors.New("the block is not wanted any more")
 )
 
-// fetch is the way of one block into the cache. All readers of the block share it. They read from its
-// buffer while that is written to the disk. The buffer of a block that was read ahead stays until it is read: else the
-// reader would wait for the disk, which is busy with what comes after.
+// fetch brings one block into the cache. All readers of the block share it. They read from its buffer while
+// the buffer is written to the disk. The buffer of a block that was read ahead stays until it is read: otherwise the
+// reader would wait for the disk, which is busy with later blocks.
 type fetch struct {
 	ticket *ticket
 	loaded chan struct{} // closed when the buffer is there; stays open after an error
@@ -38,7 +38,7 @@ type fetch struct {
 	kept   *ticket // of a buffer that stays; nil if it does not
 }
 
-// publish lets readers use buf, which the caller gives back with release.
+// publish lets readers use buf. The caller calls release afterwards.
 func (f *fetch) publish(buf []byte) {
 	f.mu.Lock()
 	f.buf, f.users, f.unread = buf, 1, len(buf)
@@ -118,7 +118,7 @@ func (e *entry) drop() {
 	e.fs.work.Done()
 }
 
-// claim returns the fetch of block b and whether the caller must run it; nil if the block is there.
+// claim returns the fetch of block b and whether the caller must run it; nil if the block is cached.
 func (e *entry) claim(b int64, p priority, enter func() *ticket) (f *fetch, run bool) {
 	if e.states[b].Load() == good {
 		return nil, false
@@ -204,7 +204,7 @@ func (e *entry) checkWhole() error {
 	return e.finish()
 }
 
-// want begins to fetch block b unless it is there or on its way. It returns nil if it is there.
+// want begins to fetch block b unless it is cached or being fetched. It returns nil if the block is cached.
 func (e *entry) want(ctx context.Context, b int64, p priority) *fetch {
 	f, run := e.claim(b, p, func() *ticket { return e.fs.queue.enter(p, e.length(b)) })
 	if run {
@@ -225,8 +225,8 @@ func (f *FS) detach(ctx context.Context) (context.Context, context.CancelFunc) {
 	return ctx, func() { stop(); cancel() }
 }
 
-// need fills p from offset off, in block b, once the block is there. It returns false if the cache
-// cannot do that.
+// need fills p from offset off, in block b, once the block is fetched. It returns false if the cache
+// cannot provide the block.
 func (e *entry) need(ctx context.Context, b int64, p []byte, off int64) (bool, error) {
 	for range 4 {
 		f := e.want(ctx, b, demand)
@@ -276,7 +276,7 @@ func (e *entry) readKept(b int64, p []byte, off int64) bool {
 	return got
 }
 
-// await waits until the block of f is there. It returns false if it will not be, or if the disk has
+// await waits until the block of f is readable. It returns false if the fetch fails, or if the disk has
 // become so slow that the store is faster.
 func (e *entry) await(ctx context.Context, f *fetch) (bool, error) {
 	slow := time.NewTicker(time.Second)
@@ -361,7 +361,7 @@ func (e *entry) load(ctx context.Context, f *fetch, b int64, p priority) error {
 	}
 }
 
-// check uses what is on the disk for block b if it is right.
+// check uses the bytes on the disk for block b if they match its checksum.
 func (e *entry) check(b int64) bool {
 	sum, err := e.disk.sum(b)
 	if err != nil || sum == (pfs.LeafDigest{}) {
@@ -473,7 +473,7 @@ func (e *entry) checkOnly(sum pfs.LeafDigest) error {
 	return e.checkDigest(sum)
 }
 
-// slowDisk is how long a write to the disk may take until reads pass it by.
+// slowDisk is how long a write to the disk may take until reads bypass the disk.
 const slowDisk = 10 * time.Second
 
 // fill puts the bytes of block b into the cache.
@@ -508,7 +508,7 @@ func (e *entry) checkDigest(sums ...pfs.LeafDigest) error {
 const hedgeCheck = 20 * time.Millisecond
 
 // download reads block b from the store. If that takes unusually long, it sends a second request and takes
-// the first answer. It returns the ticket of the request that answered, which the caller gives back.
+// the first answer. It returns the ticket of the answered request, which the caller gives back.
 func (e *entry) download(ctx context.Context, t *ticket, b int64) ([]byte, *ticket, error) {
 	type answer struct {
 		buf    []byte

@@ -88,7 +88,7 @@ func (f *File) end() {
 	}
 }
 
-// ReadAt reads from the cache, and from the store what is not in it.
+// ReadAt reads from the cache, and reads missing blocks from the store.
 func (f *File) ReadAt(ctx context.Context, p []byte, off int64) (n int, err error) {
 	const op = "cachefs.File.ReadAt"
 	e := f.e
@@ -148,7 +148,7 @@ func (e *entry) readBlock(ctx context.Context, p []byte, off, b int64) error {
 	return e.read(ctx, p, off)
 }
 
-// lose forgets a block that the disk does not give back.
+// lose forgets a block that cannot be read from the disk.
 func (e *entry) lose(b int64) {
 	e.mu.Lock()
 	defer e.mu.Unlock()

@@ -93,7 +93,7 @@ func (d *folder) next(name string) (next []pfs.Info) {
 	return next
 }
 
-// folder returns what is known of the directory.
+// folder returns the known listing of the directory.
 func (f *FS) folder(name pfs.Path) *folder {
 	f.mu.Lock()
 	defer f.mu.Unlock()

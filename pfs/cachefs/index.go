@@ -48,7 +48,7 @@ func (h header) encode() []byte {
 	return append(p, sum[:]...)
 }
 
-// decodeHeader returns false for anything that encode did not make.
+// decodeHeader returns false for bytes that encode did not make.
 func decodeHeader(p []byte) (h header, ok bool) {
 	const sumAt = headerSize - 16
 	if len(p) != headerSize || string(p[:8]) != magic || digest.Leaf(p[:sumAt]) != pfs.LeafDigest(p[sumAt:]) {
@@ -221,8 +221,8 @@ func (k *disk) sum(b int64) (sum pfs.LeafDigest, err error) {
 	return sum, err
 }
 
-// read fills p with content. The reader of a large file keeps it in memory, or reads the file itself the next time, with
-// larger pages: so the system need not keep it here.
+// read fills p with content. It bypasses the page cache for large files: their readers keep the bytes in memory, or the
+// kernel reads the file itself the next time, with larger pages.
 func (k *disk) read(p []byte, off int64) error {
 	if len(k.sums) > 1 {
 		if done, err := readUncached(k.data, p, off); done {
@@ -276,7 +276,7 @@ func (k *disk) remove() error {
 	return removeFiles(k.data.Name()[:len(k.data.Name())-len(dataSuffix)])
 }
 
-// removeFiles removes the index first: without it, data means nothing.
+// removeFiles removes the index first, because data without an index is not used.
 func removeFiles(path string) error {
 	if err := os.Remove(path + indexSuffix); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err

@@ -24,8 +24,8 @@ func (l *latency) add(d time.Duration) {
 	l.n++
 }
 
-// hedgeAfter returns when a request is slow enough to be sent again: twice the 99th percentile of
-// the recent ones. It returns false as long as too few are known.
+// hedgeAfter returns the time after which a request is sent again: twice the 99th percentile of
+// the recent requests. It returns false while too few are known.
 func (l *latency) hedgeAfter() (time.Duration, bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -40,7 +40,7 @@ func (l *latency) hedgeAfter() (time.Duration, bool) {
 	return 2 * l.p99, true
 }
 
-// mayHedge books a second request, unless one of 20 was sent twice already: when the whole store
+// mayHedge counts a second request, unless one of 20 was already sent twice: when the whole store
 // is slow, more requests make it slower.
 func (l *latency) mayHedge() bool {
 	l.mu.Lock()

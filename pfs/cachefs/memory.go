@@ -13,8 +13,8 @@ import (
 // digest of the file.
 const blockSize = pfs.ChunkSize
 
-// memoryBudget returns how many bytes buffers may take: 32 blocks, or a quarter of what the
-// control group allows if that is less.
+// memoryBudget returns how many bytes buffers may take: 32 blocks, or a quarter of the limit of the
+// control group if that is less.
 func memoryBudget() int64 {
 	return max(2*blockSize, min(32*blockSize, cgroupLimit(os.ReadFile)/4))
 }

@@ -43,8 +43,8 @@ type ticket struct {
 
 func newQueue(requests int, memory int64) *queue { return &queue{most: requests, memory: memory} }
 
-// limit is how many requests may run when one of priority p starts. Some are kept for demand, so
-// that a reader does not wait for requests that nobody needs yet.
+// limit is how many requests may run when one of priority p starts. Some are reserved for demand, so
+// that a reader does not wait for requests that no reader needs yet.
 func (q *queue) limit(p priority) int {
 	switch p {
 	case demand:
@@ -116,11 +116,11 @@ func (q *queue) answered(t *ticket) {
 	q.grant()
 }
 
-// keptFor is how long a block that was read ahead stays in memory for its reader although others would read ahead, too.
+// keptFor is how long a block that was read ahead stays in memory for its reader although other read-ahead needs the memory.
 const keptFor = time.Second
 
-// keep leaves the memory of an answered request in use until unkeep, or until a request needs it. Then it calls free,
-// which must not use the queue.
+// keep leaves the memory of an answered request in use until unkeep, or until a request needs it. The queue then calls
+// free, which must not use the queue.
 func (q *queue) keep(t *ticket, free func()) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -129,7 +129,7 @@ func (q *queue) keep(t *ticket, free func()) {
 	q.grant()
 }
 
-// unkeep ends what keep began, if nothing else has.
+// unkeep undoes keep, unless the memory was taken.
 func (q *queue) unkeep(t *ticket) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -147,8 +147,8 @@ func (q *queue) drop(t *ticket) {
 	q.memory += t.bytes
 }
 
-// space reports whether a request of priority p finds that much memory, and takes it from kept blocks if need be: demand
-// from those that a reader probably reads last. The caller holds q.mu.
+// space reports whether a request of priority p finds that much memory. If necessary it takes memory from kept blocks; demand
+// takes it from the blocks that will probably be read last. The caller holds q.mu.
 func (q *queue) space(bytes int64, p priority) bool {
 	for q.memory < bytes && q.kept.Len() > 0 {
 		last := q.kept.Back()
@@ -174,8 +174,8 @@ func (q *queue) raise(t *ticket, p priority) {
 	q.grant()
 }
 
-// grant starts the requests that may run. The first one that finds no place stops all after it, so
-// that a large one is not passed for ever.
+// grant starts the requests that may run. The first request without room stops all after it, so
+// that a large request does not starve.
 func (q *queue) grant() {
 	for p := range priorities {
 		for e := q.waiting[p].Front(); e != nil; e = q.waiting[p].Front() {

@@ -19,8 +19,8 @@ const (
 	scrubPause = 100 * time.Millisecond // after each block, so that readers have the disk
 )
 
-// scrubber checks the directory once a day until ctx is done. One process of those that share it does. If the last check seems to be
-// a day in the future, the clock was set back, and a check is due.
+// scrubber checks the directory once a day until ctx is done. Only one of the processes that share the directory does this. If
+// the last check seems to be a day in the future, the clock was set back, and a check is due.
 func (d *dir) scrubber(ctx context.Context) {
 	tick := time.NewTicker(time.Hour)
 	defer tick.Stop()

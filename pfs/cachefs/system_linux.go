@@ -10,7 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// fileID tells a file from every other that has or had its name.
+// fileID distinguishes a file from every other file that has or had its name.
 type fileID struct {
 	inode uint64
 	born  int64 // ns; 0 if the file system does not keep it
@@ -79,8 +79,8 @@ func writeDirect(f *os.File, p []byte, off int64) error {
 	return err
 }
 
-// readUncached reads without keeping what it reads in the page cache. It returns false where the system cannot do that,
-// which Linux can since 6.14 on most file systems.
+// readUncached reads without keeping the bytes in the page cache. It returns false if the system cannot do that; Linux can
+// since 6.14 on most file systems.
 func readUncached(f *os.File, p []byte, off int64) (bool, error) {
 	for len(p) > 0 {
 		n, err := unix.Preadv2(int(f.Fd()), [][]byte{p}, off, unix.RWF_DONTCACHE)
@@ -106,7 +106,7 @@ func blocksOf(info os.FileInfo) int64 { return info.Sys().(*syscall.Stat_t).Bloc
 // ownerOf returns the user that info's file belongs to.
 func ownerOf(info os.FileInfo) int { return int(info.Sys().(*syscall.Stat_t).Uid) }
 
-// diskSpace returns the size of the disk of dir, and what is free on it, in bytes.
+// diskSpace returns the size of the disk of dir, and its free space, in bytes.
 func diskSpace(dir string) (total, free int64, err error) {
 	var s unix.Statfs_t
 	err = unix.Statfs(dir, &s)

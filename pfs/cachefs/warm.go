@@ -8,13 +8,13 @@ import (
 	"github.com/paddlecloud/pfs/pfs"
 )
 
-// Warmed says how much of a file is cached.
+// Warmed tells how much of a file is cached.
 type Warmed struct {
 	Size   int64 `json:"size"`
 	Cached int64 `json:"cached"`
 
-	// Unread are the bytes of all files that Warm has fetched and that no program has opened since. If they come
-	// near Limit, the size of the cache, the next calls evict files that no program has read yet.
+	// Unread is the number of bytes of all files that Warm has fetched and that no program has opened since. If it
+	// approaches Limit, the size of the cache, the next calls evict files that no program has read yet.
 	Unread int64 `json:"unread"`
 	Limit  int64 `json:"limit"`
 }
@@ -28,8 +28,8 @@ const (
 // mostUnread bounds the list of files that were fetched by Warm and not opened since.
 const mostUnread = 1 << 20
 
-// Warm fetches what is not cached of the version info of name, after everything that a reader or reading ahead
-// wants. It returns after about a second; the caller calls it again until all is cached.
+// Warm fetches the missing blocks of the version info of name. Requests of readers and of read-ahead take
+// precedence. Warm returns after about a second; the caller repeats it until the file is cached.
 func (f *FS) Warm(ctx context.Context, name pfs.Path, info pfs.Info) (Warmed, error) {
 	const op = "cachefs.Warm"
 	if !f.cacheable(info) {

@@ -38,7 +38,7 @@ type file struct {
 	end      int64        // where store writes next; -1 if that is not known
 }
 
-// eachRecord calls do with what has a record: the stage and the tail.
+// eachRecord calls do with the stage and the tail, which have records.
 func (fl *file) eachRecord(do func(s *stage)) {
 	fl.mu.Lock()
 	defer fl.mu.Unlock()
@@ -49,7 +49,7 @@ func (fl *file) eachRecord(do func(s *stage)) {
 	}
 }
 
-// lock waits until nobody else changes the file.
+// lock waits for exclusive use of the file.
 func (fl *file) lock(ctx context.Context) error {
 	select {
 	case fl.sem <- struct{}{}:
@@ -184,7 +184,7 @@ func (fl *file) setStage(s *stage) {
 	}
 }
 
-// sync makes the store know what was written.
+// sync sends all written bytes to the store.
 func (fl *file) sync(ctx context.Context, closing bool) error {
 	if fl.stage != nil {
 		return fl.upload(ctx, closing)
@@ -213,9 +213,9 @@ func (fl *file) sync(ctx context.Context, closing bool) error {
 	return err
 }
 
-// keep stages the file if it is open, because it is about to lose its name. It records that, because this process may die
-// once the name is gone. If it cannot stage the file, the handles have only what the store still gives them. The caller
-// calls done after the operation, even if that has failed.
+// keep stages the file if it is open, because it is about to lose its name. It writes a record, because this process may die
+// once the name is gone. If the file cannot be staged, its handles depend on the store. The caller calls done after the
+// operation, also after a failed one.
 func (fl *file) keep(ctx context.Context) (done func()) {
 	done = func() {}
 	if fl.handles == 0 {
@@ -322,7 +322,7 @@ func (fl *file) write(ctx context.Context, op string, p []byte, off int64, atEnd
 			}
 		}
 		switch kind := pfs.KindOf(err); {
-		// Its mode forbids writing, but not to who has made and opened it.
+		// Its mode forbids writing, except through the handle that created it.
 		case kind == pfs.Unsupported, kind == pfs.Permission && made:
 		default:
 			return 0, err
@@ -408,7 +408,7 @@ func (fl *file) setAttr(ctx context.Context, mask pfs.AttrMask, attrs pfs.Attrs)
 	return localError(op, fl.fs.nameOf(fl), fl.stage.update()) // or the next process would find a version that it does not know
 }
 
-// describe corrects what the store says of the file.
+// describe corrects the store's Info of the file.
 func (fl *file) describe(info pfs.Info) pfs.Info {
 	fl.mu.RLock()
 	defer fl.mu.RUnlock()

@@ -49,7 +49,7 @@ func (fl *file) readStaged(op string, name pfs.Path, p []byte, off int64) (n int
 	return n, err, true
 }
 
-// change calls do if the handle is open for need, while nobody else changes the file.
+// change calls do with exclusive use of the file, if the handle is open for need.
 func (h *handle) change(ctx context.Context, op string, need pfs.OpenFlags, do func() error) error {
 	if err := h.Check(ctx, op, need); err != nil {
 		return err
@@ -99,7 +99,7 @@ func (h *handle) Sync(ctx context.Context) error {
 	return h.change(ctx, "stagefs.Handle.Sync", 0, func() error { return h.f.sync(ctx, false) })
 }
 
-// Flush is Sync before Close, of a file whose writers are done. What it cannot upload is uploaded later, also by
+// Flush is Sync before Close, for a file whose writers are done. If the upload fails, it is retried later, also by
 // another process.
 func (h *handle) Flush(ctx context.Context) error {
 	return h.change(ctx, "stagefs.Handle.Flush", 0, func() error { return h.f.sync(ctx, h.Flags&pfs.OpenWrite != 0) })
@@ -148,7 +148,7 @@ func (h *handle) SetAttr(ctx context.Context, mask pfs.AttrMask, attrs pfs.Attrs
 	return h.change(ctx, op, 0, func() error { return h.f.setAttr(ctx, mask, attrs) })
 }
 
-// Close uploads what was changed. If that fails, it is uploaded later.
+// Close uploads changes. If the upload fails, it is retried later.
 func (h *handle) Close(ctx context.Context) error {
 	if !h.End() {
 		return nil

@@ -6,7 +6,7 @@ import (
 	"github.com/paddlecloud/pfs/pfs"
 )
 
-// replacing does an operation that removes or replaces the files names. Their handles stay usable.
+// replacing runs an operation that removes or replaces the files names. Their handles stay usable.
 func (f *FS) replacing(ctx context.Context, op string, do func() error, names ...pfs.Path) error {
 	for _, name := range names {
 		if err := pfs.CheckPath(op, name); err != nil {

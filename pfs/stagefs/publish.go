@@ -13,7 +13,7 @@ import (
 )
 
 // upload publishes the staged content, if it differs from the store. The caller holds the semaphore.
-// closing says that whoever wrote it is done.
+// closing tells that the writers are done.
 func (fl *file) upload(ctx context.Context, closing bool) error {
 	s, name := fl.stage, fl.fs.nameOf(fl)
 	if !s.dirty || name == "" {
@@ -207,8 +207,8 @@ func (fl *file) uploadIf(ctx context.Context, choose func(s *stage) bool) error 
 	return fl.sync(ctx, false)
 }
 
-// Flush uploads everything that differs from the store, of open files too, and returns what it could
-// not upload.
+// Flush uploads all files that differ from the store, including open ones, and returns the errors of
+// failed uploads.
 func (f *FS) Flush(ctx context.Context) error {
 	return f.uploadAll(ctx, func(*stage) bool { return true })
 }

@@ -26,7 +26,7 @@ const (
 	nameless   state = "nameless"   // it was removed while it was open
 )
 
-// record is what is kept of a staged file that differs from the store.
+// record is the persistent state of a staged file that differs from the store.
 type record struct {
 	Path  pfs.Path  `json:"path"`
 	To    pfs.Path  `json:"to,omitempty"` // a name that it is just given
@@ -45,7 +45,7 @@ type record struct {
 	Handles int `json:"handles,omitempty"` // of a file without a name
 }
 
-// setState changes the state. A pending file survives the end of the system, so its content is synced before.
+// setState changes the state. A pending file survives a crash of the system, so its content is synced first.
 func (s *stage) setState(to state) error {
 	was := s.State
 	s.State = to
@@ -92,7 +92,7 @@ func (s *stage) writeRecord(durable bool) error {
 	return err
 }
 
-// syncDir makes the names in dir survive the end of the system.
+// syncDir makes the names in dir survive a crash of the system.
 func syncDir(dir string) error {
 	d, err := os.Open(dir)
 	if err != nil {
@@ -231,10 +231,10 @@ func (f *FS) load(prefix string, resume bool) error {
 	return nil
 }
 
-// abandoned is how long a process does not use a directory before others take over what is in it.
+// abandoned is how long a directory is unused before other processes take over its files.
 const abandoned = 10 * time.Minute
 
-// adopt takes over what is in abandoned directories of other mounts, once the store accepts this account.
+// adopt takes over the files of abandoned directories of other mounts, once the store accepts this account.
 func (f *FS) adopt() {
 	dirs, _ := filepath.Glob(f.opts.Others)
 	for _, dir := range dirs {
@@ -262,8 +262,8 @@ func (f *FS) adopt() {
 	}
 }
 
-// adoptFrom takes over what is in dir. At each moment, a record has its data in the same directory: New removes
-// data without a record.
+// adoptFrom takes over the files in dir. At each moment, a record has its data in the same directory, because New
+// removes data without a record.
 func (f *FS) adoptFrom(dir string) error {
 	records, err := filepath.Glob(filepath.Join(dir, "*"+recordSuffix))
 	for _, name := range records {

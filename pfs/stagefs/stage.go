@@ -128,7 +128,7 @@ func readLocal(op string, name pfs.Path, f *os.File, size int64, p []byte, off i
 	return n, nil
 }
 
-// describe returns info of the file on the store, with what was changed.
+// describe returns info of the file on the store, with the staged changes.
 func (s *stage) describe(info pfs.Info) pfs.Info {
 	info.ID = s.Shown
 	if !s.dirty {
@@ -145,7 +145,7 @@ func (s *stage) describe(info pfs.Info) pfs.Info {
 // version names the content. It is also the ID of its upload, so that an interrupted upload is resumed.
 func (s *stage) version() string { return fmt.Sprintf("%s%x", s.id, s.Gen) }
 
-// detach notes that nothing has the name any more, but so many handles have the file.
+// detach notes that the file has lost its name and has so many handles.
 func (s *stage) detach(handles int) {
 	if !s.dirty {
 		s.MTime = s.Base.ModTime
@@ -157,7 +157,7 @@ func (s *stage) detach(handles int) {
 	s.hold(handles)
 }
 
-// keepName takes hold back: the file was in the state was, and has its name.
+// keepName undoes hold: the file was in the state was, and has its name.
 func (s *stage) keepName(was state) {
 	if s.State, s.Handles = was, 0; !s.dirty {
 		_ = os.Remove(s.file(recordSuffix))

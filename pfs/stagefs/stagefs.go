@@ -25,11 +25,11 @@ type Options struct {
 	Dir string
 
 	// Others is a pattern (filepath.Match) for the directories of other mounts of the same tree
-	// and account. What is left in one that no process has used for ten minutes is taken over.
+	// and account. Files in a directory that no process has used for ten minutes are taken over.
 	Others string
 
 	// Resume continues the files that were open when an earlier process ended: its handles will
-	// be opened again (pfs.HandleID.Continue). New waits for the end of that process.
+	// be opened again (pfs.HandleID.Continue). New waits until that process has ended.
 	Resume bool
 
 	Logger *slog.Logger // default: discard
@@ -64,13 +64,13 @@ type known struct {
 	until time.Time
 }
 
-// The bounds of what is remembered of directories.
+// Bounds of the cached capabilities of directories.
 const (
 	mostDirs = 10_000
 	dirAge   = time.Minute
 )
 
-// New returns fsys with random writes. It begins to upload what an earlier process left.
+// New returns fsys with random writes. It begins to upload the pending files of an earlier process.
 func New(fsys pfs.FileSystem, opts Options) (*FS, error) {
 	if opts.Logger == nil {
 		opts.Logger = slog.New(slog.DiscardHandler)
@@ -105,8 +105,7 @@ func New(fsys pfs.FileSystem, opts Options) (*FS, error) {
 	return f, nil
 }
 
-// Close ends what runs in the background. It uploads nothing (see Flush); staged files stay for the
-// next process.
+// Close ends background work. It uploads nothing (see Flush); staged files stay for the next process.
 func (f *FS) Close() error {
 	f.cancel()
 	f.work.Wait()
@@ -195,8 +194,8 @@ func (f *FS) Open(ctx context.Context, name pfs.Path) (pfs.File, error) {
 	return f.Layer.Open(ctx, name)
 }
 
-// OpenInfo is Open with what the caller knows of name, which saves a request if the file system below
-// has this method and the file is not in use.
+// OpenInfo is Open with the caller's Info of name. It saves a request if the file system below has
+// this method and the file is not in use.
 func (f *FS) OpenInfo(ctx context.Context, name pfs.Path, info pfs.Info) (pfs.File, error) {
 	below, ok := f.below.(interface {
 		OpenInfo(ctx context.Context, name pfs.Path, info pfs.Info) (pfs.File, error)
@@ -236,7 +235,7 @@ func (r renumbered) Local() *os.File {
 	return nil
 }
 
-// info changes what the store says of a file that is being written.
+// info corrects the store's Info of a file that is being written.
 func (f *FS) info(_ context.Context, name pfs.Path, info pfs.Info) (pfs.Info, error) {
 	if !info.IsRegular() {
 		return info, nil
@@ -248,7 +247,7 @@ func (f *FS) info(_ context.Context, name pfs.Path, info pfs.Info) (pfs.Info, er
 	return info, nil
 }
 
-// settle makes the store know what was written to the file name, if it is in use.
+// settle sends all written bytes of the file name to the store, if the file is in use.
 func (f *FS) settle(ctx context.Context, name pfs.Path) error {
 	fl := f.lookup(name)
 	if fl == nil {
@@ -387,7 +386,7 @@ func (f *FS) nameOf(fl *file) pfs.Path {
 	return fl.name
 }
 
-// forget takes the name from fl: something else has it now, or nothing.
+// forget takes the name from fl: another file has it now, or none.
 func (f *FS) forget(fl *file) {
 	f.mu.Lock()
 	if f.files[fl.name] == fl {
@@ -412,7 +411,7 @@ func below(name, dir pfs.Path) bool {
 	return dir == pfs.Root || strings.HasPrefix(string(name), string(dir)+"/")
 }
 
-// ids says which ID users know for a file whose upload has another. The lock file has them, for the
+// ids maps the ID of an uploaded file to the ID that users know. The lock file has them, for the
 // replacement of this process.
 type ids struct {
 	mu       sync.Mutex

@@ -198,8 +198,8 @@ func (fl *file) giveUp(ctx context.Context, err error) {
 	}
 }
 
-// complete writes the bytes of the tail s that the store lacks. Those that the store has must be equal. They were not synced, so some may
-// be damaged. If a piece of them cannot be read, complete removes it with all that follows, and writes it again.
+// complete writes the bytes of the tail s that the store lacks. Bytes that the store has must be equal. They were not synced, so
+// some may be damaged. If a range of them cannot be read, complete removes it and all bytes behind it, and writes them again.
 func (s *stage) complete(ctx context.Context, op string, name pfs.Path, store pfs.Handle, rights pfs.OpenFlags) error {
 	info, err := store.Stat(ctx)
 	if err != nil {
@@ -252,7 +252,7 @@ func (f *FS) resumeTail(s *stage) {
 	f.files[s.Path] = fl
 }
 
-// resumeDone ends what resumeTail has begun: no handle was continued meanwhile.
+// resumeDone closes the file of resumeTail on the store, unless a handle was continued meanwhile.
 func (fl *file) resumeDone(ctx context.Context) {
 	if fl.handles == 0 && fl.store != nil {
 		_ = fl.store.Close(ctx) // everything is synced
