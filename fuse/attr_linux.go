@@ -153,8 +153,8 @@ func (s *server) GetAttr(cancel <-chan struct{}, in *raw.GetAttrIn, out *raw.Att
 	return s.attributes(ctx, s.tree.get(in.NodeId), out)
 }
 
-// Access is called where the kernel does not check permissions itself. Then the store checks them in
-// each operation, except whether a file may be executed.
+// Access is called if the kernel does not check permissions itself. The store then checks them in each
+// operation, so only the right to execute a file is checked here.
 func (s *server) Access(cancel <-chan struct{}, in *raw.AccessIn) raw.Status {
 	const execute = 1
 	n := s.tree.get(in.NodeId)
@@ -204,8 +204,8 @@ func (s *server) SetAttr(cancel <-chan struct{}, in *raw.SetAttrIn, out *raw.Att
 	return s.attributes(ctx, n, out)
 }
 
-// clearsSetuid reports whether a request clears the setuid and setgid bits of a file: one that changes its owner, one
-// that changes its size for a user who is not root, and one that sets nothing, by which the kernel asks for just that.
+// clearsSetuid reports whether a request clears the setuid and setgid bits of a file: a change of the owner, a change of
+// the size by a user other than root, and a request that sets nothing, with which the kernel asks to clear the bits.
 func clearsSetuid(in *raw.SetAttrIn) bool {
 	const sets = raw.FATTR_MODE | raw.FATTR_SIZE | raw.FATTR_ATIME | raw.FATTR_MTIME
 	return in.Valid&(raw.FATTR_UID|raw.FATTR_GID|raw.FATTR_KILL_SUIDGID) != 0 || in.Valid&sets == 0
@@ -290,7 +290,7 @@ func (s *server) setAttr(ctx context.Context, n *node, h pfs.Handle, mask pfs.At
 // quotaWait bounds how long a statfs waits for quotas: a store may have to count a tree.
 const quotaWait = time.Second
 
-// space is an answer to statfs. It is used for at least Options.Timeout, and for statfsShare times as long as it took.
+// space is a cached answer to statfs. It is used for Options.Timeout, or for statfsShare times its computing time if that is longer.
 type space struct {
 	answer raw.StatfsOut
 	until  time.Duration // as since has it
@@ -375,8 +375,8 @@ func (s *server) usage(ctx context.Context, dir pfs.Path) (pfs.Usage, error) {
 }
 
 // statusXattr is an extended attribute of the top directory of each mount. Its value is the mount's
-// Status in JSON, for the user who mounted, and root. The kernel checks no permission to read an attribute whose name begins with
-// "system.". For that it would ask for the attributes of the directory, and wait for a silent store.
+// Status in JSON, for the user who mounted, and root. Its name begins with "system.", because the kernel reads such
+// attributes without a permission check: the check would need the attributes of the directory, and so wait for a silent store.
 const statusXattr = "system.pfs.mount"
 
 func (s *server) GetXAttr(cancel <-chan struct{}, h *raw.InHeader, attr string, dest []byte) (uint32, raw.Status) {
@@ -418,11 +418,11 @@ func (s *server) GetXAttr(cancel <-chan struct{}, h *raw.InHeader, attr string, 
 	return s.value(value, stale(err), dest)
 }
 
-// controlXattr begins the names of attributes of the top directory. To read one carries out the command
-// that follows. The kernel locks nothing meanwhile, as it would to set one.
+// controlXattr begins the names of attributes of the top directory. Reading one executes the command that
+// follows the prefix. Unlike setting an attribute, reading one takes no lock in the kernel.
 const controlXattr = statusXattr + "."
 
-// answer is the value of such an attribute. It keeps more of an error than an errno does.
+// answer is the value of such an attribute. It describes an error in more detail than an errno.
 type answer struct {
 	Result any      `json:"result,omitempty"`
 	Failed bool     `json:"failed"`
@@ -454,10 +454,10 @@ func (a answer) failure(op string) error {
 	return pfs.Errorf(op, a.Path, a.Kind, "%s", a.Cause)
 }
 
-// ours reports whether a request is of the user who mounted, or root.
+// ours reports whether a request comes from the user who mounted, or from root.
 func (s *server) ours(h *raw.InHeader) bool { return h.Uid == 0 || h.Uid == s.self.Uid }
 
-// control sends what is written behind, and carries out a command, for the user who mounted, or root.
+// control sends the bytes written behind, and executes a command, for the user who mounted, or root.
 func (s *server) control(ctx context.Context, h *raw.InHeader, command string, dest []byte) (uint32, raw.Status) {
 	if !s.ours(h) {
 		return 0, raw.ENODATA

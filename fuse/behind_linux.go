@@ -12,12 +12,12 @@ import (
 	"github.com/paddlecloud/pfs/pfs"
 )
 
-// behind sends to the store what a program writes to a file from start to end, in large parts and while the
-// program goes on. What the store does not have yet is in a local file, the tail, which the broker keeps. So it survives
-// this process: the next server sends it again.
+// behind sends the bytes that a program writes to a file from start to end to the store, in large parts and while the
+// program continues. Bytes that the store does not have yet are in a local file, the tail, which the broker keeps. So they
+// survive this process: the next server sends them again.
 //
-// A node has at most one. Every request that depends on the content or the size of the file, and every other
-// write, waits for its end first (server.drain).
+// A node has at most one behind. Every request that depends on the content or the size of the file, and every other
+// write, first waits for its end (server.drain).
 type behind struct {
 	s *server
 	o *openFile // that writes
@@ -41,7 +41,7 @@ const (
 	behindParts = 4        // on their way at a time, of all files
 )
 
-// writeAt writes p to the file o, now or behind. An error is that of an earlier write, too.
+// writeAt writes p to the file o, now or behind. The error may be that of an earlier write.
 func (s *server) writeAt(ctx context.Context, o *openFile, p []byte, off int64) (n int, err error) {
 	if err := o.lostBehind(); err != nil {
 		return 0, err
@@ -128,7 +128,7 @@ func (s *server) streams(o *openFile, off int64) bool {
 // tailKey is the name by which the broker keeps the tail of h.
 func tailKey(h *namedHandle) string { return "tail-" + h.id }
 
-// newTail returns a tail for h. A twentieth of the disk stays free.
+// newTail returns a tail for h. It leaves a twentieth of the disk free.
 func (s *server) newTail(h *namedHandle) (*os.File, error) {
 	f, err := os.CreateTemp(s.opts.WriteBehind, "unsent-")
 	if err != nil {
@@ -210,12 +210,12 @@ func (b *behind) await(ctx context.Context, ok func() bool) error {
 	return nil
 }
 
-// put writes p to the tail, whose space is used again and again.
+// put writes p to the tail, which is a ring buffer.
 func (b *behind) put(p []byte, off int64) error {
 	return inTail(p, off, b.o.tail.Load().WriteAt)
 }
 
-// inTail calls do with the parts of p and where they are in a tail.
+// inTail calls do with the parts of p and their offsets in a tail.
 func inTail(p []byte, off int64, do func(p []byte, at int64) (int, error)) error {
 	for len(p) > 0 {
 		at := off % maxBehind
@@ -228,7 +228,7 @@ func inTail(p []byte, off int64, do func(p []byte, at int64) (int, error)) error
 	return nil
 }
 
-// writeHead records what the store does not have, and the error of what it will not get. b.mu is held.
+// writeHead records the range that the store does not have, and the error of bytes that were lost. b.mu is held.
 func (b *behind) writeHead(lost error) error {
 	head := binary.LittleEndian.AppendUint64(nil, uint64(b.from))
 	head = binary.LittleEndian.AppendUint64(head, uint64(b.end))
@@ -274,7 +274,7 @@ func (b *behind) send(from, to int64) {
 	b.changed = make(chan struct{})
 }
 
-// finish takes nothing more, and waits until everything is sent or has failed.
+// finish refuses further bytes, and waits until all bytes are sent or have failed.
 func (b *behind) finish(ctx context.Context) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -305,8 +305,8 @@ func (s *server) behind(n *node) *behind {
 	return n.extra.behind
 }
 
-// drain returns when the store has everything that was written to n before. Who has written it gets the error of
-// what could not be sent.
+// drain returns when the store has all bytes that were written to n before. The writer gets the error of bytes that
+// could not be sent.
 func (s *server) drain(ctx context.Context, n *node) error {
 	if s.parts == nil || n == nil {
 		return nil
@@ -338,7 +338,7 @@ func (s *server) drainChild(ctx context.Context, dir *node, base string) error {
 	return s.drain(ctx, n)
 }
 
-// drainAll is drain for all files. It also returns the errors that the programs will get.
+// drainAll is drain for all files. It also returns the errors that the writers will get.
 func (s *server) drainAll(ctx context.Context) (err error) {
 	for _, o := range s.allBehind() {
 		err = cmp.Or(err, s.drain(ctx, o.node))
@@ -367,7 +367,7 @@ func (s *server) bytesBehind() (bytes int64) {
 	return bytes
 }
 
-// eachBehind calls do with the open files that have written something that the store does not have yet, and how much.
+// eachBehind calls do with the open files that have bytes which the store does not have yet, and with their number.
 func (s *server) eachBehind(do func(o *openFile, bytes int64)) {
 	for _, o := range s.allBehind() {
 		if b := s.behind(o.node); b != nil && b.o == o {
@@ -393,7 +393,7 @@ func (n *node) currentSize(size int64) int64 {
 	return max(size, b.end)
 }
 
-// resumeBehind sends what the server before this one had in the tail of o.
+// resumeBehind sends the bytes that the server before this one left in the tail of o.
 func (s *server) resumeBehind(o *openFile) {
 	h := o.handle.(*namedHandle)
 	f, err := s.opts.Broker.Kept(tailKey(h))
@@ -423,7 +423,7 @@ func (s *server) resumeBehind(o *openFile) {
 	}
 }
 
-// closeTail ends the tail of o, which is sent.
+// closeTail ends the tail of o, whose bytes are all sent.
 func (s *server) closeTail(o *openFile) {
 	f := o.tail.Load()
 	if f == nil {

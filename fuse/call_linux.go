@@ -15,7 +15,7 @@ import (
 	"github.com/paddlecloud/pfs/pfs"
 )
 
-// harmless are signals after which programs go on. An operation that they interrupt goes on too.
+// harmless are signals after which programs continue. They do not end an operation.
 const harmless = 1<<(syscall.SIGURG-1) | 1<<(syscall.SIGCHLD-1) | 1<<(syscall.SIGWINCH-1) | 1<<(syscall.SIGPROF-1) |
 	1<<(syscall.SIGALRM-1) | 1<<(syscall.SIGVTALRM-1) | 1<<(syscall.SIGIO-1) | 1<<(syscall.SIGCONT-1) |
 	1<<(syscall.SIGUSR1-1) | 1<<(syscall.SIGUSR2-1)
@@ -27,8 +27,8 @@ func (s *server) call(cancel <-chan struct{}, h *raw.InHeader) (ctx context.Cont
 	return c, c.end
 }
 
-// callContext is the context of a request. It watches for signals only if somebody waits for them: most requests are
-// answered at once, and a goroutine for each would cost more than the rest.
+// callContext is the context of a request. It watches for signals only if Done is called: most requests are answered at
+// once, and a goroutine for each would cost more than the request itself.
 type callContext struct {
 	context.Context // of the server
 

@@ -24,8 +24,8 @@ import (
 // maxWrite is the size of the largest requests.
 const maxWrite = 1 << 20
 
-// Connection is a mount in the kernel. It lasts while some process has its Device open, so a server
-// can take it over from another one that has died.
+// Connection is a mount in the kernel. It lasts while a process has its Device open, so a server
+// can take it over from a server that has died.
 type Connection struct {
 	// Dir is the mount point.
 	Dir string
@@ -36,10 +36,10 @@ type Connection struct {
 	// Hello is the first request of the kernel. It was answered, but each server needs it.
 	Hello []byte
 
-	// UID and GID are those of the user who mounted.
+	// UID and GID identify the user who mounted.
 	UID, GID uint32
 
-	// State, if not nil, are two files that hold what a replacement of the server needs to know.
+	// State, if not nil, has two files for the journal that a replacement of the server reads.
 	State []*os.File
 
 	// Broker, if not nil, is the process that has mounted.
@@ -184,7 +184,7 @@ func mountByHelper(dir string, opts Options) (int, error) {
 	return fds[0], nil
 }
 
-// helperFailed returns the error of a fusermount3 that has said something, or that was not found.
+// helperFailed returns the error of a fusermount3 that has printed a message, or that was not found.
 func helperFailed(err error, said []byte) error {
 	if errors.Is(err, exec.ErrNotFound) {
 		return fmt.Errorf("%w: users other than root need it: install the package fuse3", err)
@@ -198,8 +198,8 @@ const (
 	ioctlBackingClose = 0x4004e502
 )
 
-// Register lets the kernel use f, and returns the number for that. It needs root, or a Broker that is
-// root, and Linux 6.9.
+// Register makes f a backing file that the kernel may use, and returns its number. It needs root, or a
+// Broker that is root, and Linux 6.9.
 func (c *Connection) Register(f *os.File) (int32, error) {
 	if c.Broker != nil {
 		return c.Broker.Register(f)
@@ -242,7 +242,7 @@ func (c *Connection) Unmount() error {
 	return err
 }
 
-// Ended reports whether the mount has ended for all programs, or Unmount has ended it: then those that have files open need
+// Ended reports whether the mount has ended for all programs, or Unmount has ended it. Programs that have files open then need
 // no other server.
 func (c *Connection) Ended() bool {
 	if c.unmounted.Load() {

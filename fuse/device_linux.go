@@ -44,8 +44,8 @@ const resent = 1 << 63
 func opcode(request []byte) uint32 { return binary.NativeEndian.Uint32(request[4:]) }
 func unique(request []byte) uint64 { return binary.NativeEndian.Uint64(request[8:]) }
 
-// device exchanges requests and answers with the kernel. The library translates them
-// (raw.ProtocolServer); only this file depends on how.
+// device exchanges requests and answers with the kernel. The library decodes and encodes them
+// (raw.ProtocolServer); only this file depends on that.
 type device struct {
 	fd       int
 	library  *raw.ProtocolServer
@@ -61,8 +61,8 @@ type device struct {
 	in, out  sync.Pool
 }
 
-// newDevice prepares to serve c. It takes the kernel's first request, which was answered long ago, to
-// learn what was agreed on.
+// newDevice prepares to serve c. It passes the kernel's first request, which was answered at the mount, to
+// the library, which learns the negotiated options from it.
 func newDevice(c *Connection, s *server) (*device, error) {
 	d := &device{fd: int(c.Device.Fd()), library: raw.NewProtocolServer(s, libraryOptions(s.opts)), server: s, ended: make(chan struct{})}
 	d.in.New = func() any { b := resident(maxWrite + 4096); return &b }
@@ -85,8 +85,8 @@ func (d *device) inodeNotify(node uint64, off, length int64) {
 	_ = d.notify(notifyInode, binary.NativeEndian.AppendUint64(body, uint64(length))) // ENOENT: it knows nothing of the node
 }
 
-// drain returns when all requests that were read are answered. Later ones are not answered: another server
-// is sent them again.
+// drain returns when all requests that were read are answered. Later requests are not answered: the kernel
+// sends them again to another server.
 func (d *device) drain() {
 	d.draining.Store(true)
 	for d.busy.Load() > 0 {
@@ -130,8 +130,8 @@ func (d *device) serve() {
 	}
 }
 
-// resident returns a buffer whose pages are in memory. While this process is killed, the kernel cannot make more
-// of them, and answers the request that it is copying with EIO.
+// resident returns a buffer whose pages are in memory. While this process is being killed, the kernel cannot allocate
+// pages for it, and would fail the request that it is copying with EIO.
 func resident(n int) []byte {
 	b := make([]byte, n)
 	for i := 0; i < n; i += os.Getpagesize() {
@@ -140,8 +140,8 @@ func resident(n int) []byte {
 	return b
 }
 
-// loop reads and answers requests one after another. When it has one to answer and no other goroutine
-// waits for the next, it starts another.
+// loop reads and answers requests one after another. When it has a request to answer and no other goroutine
+// waits for the next request, it starts one.
 func (d *device) loop() {
 	defer d.readers.Done()
 	buf := d.in.Get().(*[]byte)

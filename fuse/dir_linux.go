@@ -13,12 +13,12 @@ import (
 	"github.com/paddlecloud/pfs/pfs"
 )
 
-// settled is the age at which the kernel may keep the entries of a directory: the times of a younger
-// one may not tell two changes apart.
+// settled is the age from which the kernel may cache the entries of a directory: two changes of a younger
+// directory may have the same time.
 const settled = 2 * time.Second
 
-// openDir is an open directory. It holds a page of the listing and two that follow, and where the others
-// begin.
+// openDir is an open directory. It holds a page of the listing, the next two pages, and the tokens of the
+// other known pages.
 type openDir struct {
 	node *node
 
@@ -29,7 +29,7 @@ type openDir struct {
 	ahead   *pagesAhead // what follows, if somebody reads in order
 }
 
-// pagesAhead are pages that are fetched before they are asked for.
+// pagesAhead are pages that are fetched ahead.
 type pagesAhead struct {
 	index   int              // of the next one
 	fetched chan fetchedPage // holds one; whoever fetches the pages holds another
@@ -83,8 +83,8 @@ func (s *server) OpenDir(cancel <-chan struct{}, in *raw.OpenIn, out *raw.OpenOu
 	return raw.OK
 }
 
-// isSettled reports whether the kernel may keep the entries of the directory n. It compares the time of the
-// directory before it uses them.
+// isSettled reports whether the kernel may cache the entries of the directory n. The kernel compares the time of
+// the directory before it uses them.
 func (s *server) isSettled(n *node) bool {
 	s.tree.mu.Lock()
 	defer s.tree.mu.Unlock()

@@ -35,7 +35,7 @@ var errnos = map[pfs.Kind]syscall.Errno{
 	pfs.NoAttr:          syscall.ENODATA,
 }
 
-// exact are errnos of a local store that say more than their Kind.
+// exact are errnos of a local store that are more specific than their Kind.
 var exact = []syscall.Errno{syscall.EPERM, syscall.EMLINK, syscall.EFBIG, syscall.ENAMETOOLONG, syscall.ENXIO, syscall.EBUSY, syscall.ETXTBSY}
 
 // statusOf returns the errno of err.

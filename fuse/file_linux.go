@@ -140,8 +140,8 @@ func (s *server) clearSetuid(ctx context.Context, o *openFile) error {
 	return nil
 }
 
-// renew makes the kernel ask for the attributes of n, which was opened, if it knows others than info.
-// Else it would read only up to the old end of the file.
+// renew makes the kernel ask for the attributes of n, which was opened, if its attributes differ from info.
+// Otherwise it would read only up to the old end of the file.
 func (s *server) renew(n *node, info pfs.Info) {
 	s.tree.mu.Lock()
 	changed := n.shown != sumOf(info)
@@ -193,7 +193,7 @@ func (s *server) writer(n *node, h *namedHandle, out *raw.OpenOut) (*openFile, e
 	o := &openFile{node: n, handle: h}
 	s.tree.mu.Lock()
 	// The kernel uses a local file for n and may use none for o: since n was opened, this account has got the right to change
-	// it, or its directory a quota, so that the store needs the calls. Those who have n open keep what they have.
+	// n, or its directory has got a quota, so the store needs the calls. Programs that have n open keep the local file.
 	backed := n.extra != nil && n.extra.backing != nil && s.backingFile(o) == nil
 	if !backed {
 		s.back(o, out)
@@ -246,9 +246,8 @@ func (s *server) openToRead(ctx context.Context, n *node, name pfs.Path, out *ra
 }
 
 // admit adds o, which reads the version info of its node, to the open files. keep is true if the
-// kernel's pages are of that version. If same is false, the name now leads to another file, or the
-// pages are in use for another version: the kernel must look the name up again, and finds a new
-// node.
+// kernel's pages belong to this version. If same is false, the name now leads to another file, or the
+// pages are in use for another version: the kernel must look the name up again, and gets a new node.
 func (s *server) admit(o *openFile, info pfs.Info, out *raw.OpenOut) (keep, same bool) {
 	s.tree.mu.Lock()
 	n, version := o.node, versionOf(info)
@@ -394,8 +393,8 @@ func (o *openFile) info() pfs.Info {
 }
 
 // refresh opens the file again if it was changed in place: through this mount, or, if conflict is
-// set, by others. It reports whether o reads the newest version that is known. Another file of the
-// same name is not the file that was opened.
+// set, by others. It reports whether o reads the newest known version. It does not open another file
+// of the same name.
 func (o *openFile) refresh(ctx context.Context, s *server, conflict bool) bool {
 	s.tree.mu.Lock()
 	writes, hasID := o.node.writes, o.node.hasID()
@@ -425,8 +424,8 @@ func (o *openFile) refresh(ctx context.Context, s *server, conflict bool) bool {
 	return true
 }
 
-// settle makes those who have base in dir open independent of its name, which is about to go. The caller calls done after
-// the operation, even if that has failed.
+// settle makes the open files of base in dir independent of this name, which is about to be removed. The caller calls done
+// after the operation, also after a failed one.
 func (s *server) settle(ctx context.Context, dir *node, base string) (done func()) {
 	s.tree.mu.Lock()
 	s.awaitRetries(ctx)
@@ -508,8 +507,8 @@ func (s *server) await(ctx context.Context, done <-chan struct{}) bool {
 	}
 }
 
-// keep makes o read through a handle, which stays with the file when its name goes: a service finds
-// other open files by their names. It reports whether o goes on reading.
+// keep makes o read through a handle, which stays with the file when its name is removed: a service finds
+// other open files by their names. It reports whether o can still be read.
 func (o *openFile) keep(ctx context.Context, s *server) bool {
 	name, ok := s.path(o.node)
 	if !ok {
@@ -545,7 +544,7 @@ func (o *openFile) keep(ctx context.Context, s *server) bool {
 	return true
 }
 
-// leave gives the file of h, which is about to lose its name, to the broker for a replacement of this server.
+// leave passes the file of h, which is about to lose its name, to the broker for a replacement of this server.
 func (s *server) leave(h *namedHandle) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -667,7 +666,7 @@ func (s *server) Fsync(cancel <-chan struct{}, in *raw.FsyncIn) raw.Status {
 	return s.status(err)
 }
 
-// sync returns when everything that was written to the file of o is on the store, through whichever open file.
+// sync returns when all bytes that were written to the file of o, through any open file, are on the store.
 func (s *server) sync(ctx context.Context, o *openFile) error {
 	for _, other := range s.tree.allOpen(o.node) {
 		if lost := other.lost.Load(); lost != nil { // its own program gets this error, too

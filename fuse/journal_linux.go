@@ -14,12 +14,12 @@ import (
 	"syscall"
 )
 
-// journal records what a replacement of this server needs to know: the nodes, the open files, and which
-// changes were carried out. It is written before the kernel gets the answer, so it covers all that the kernel
-// knows. It survives the process and not the machine. A nil journal records nothing.
+// journal records the state for a replacement of this server: the nodes, the open files, and the executed changes. A record
+// is written before the kernel gets the answer, so the journal covers everything that the kernel knows. It survives the
+// process but not the machine. A nil journal records nothing.
 //
 // It is in one of two files: a head, and batches of records. When the file is twice as long as after the last rewrite, the
-// server writes what is current to the other file.
+// server writes the current state to the other file.
 type journal struct {
 	logger *slog.Logger
 	broken atomic.Bool // a write failed
@@ -71,7 +71,7 @@ var shapes = [...]struct{ ints, strings int }{
 	recLinked:    {1, 0}, // node
 	recVersion:   {2, 0}, // node, version
 	recBacking:   {2, 0}, // node, number, 0 for none
-	recOpen:      {6, 2}, // number, node, kind; of a handle: flags, Info.ID; of a file: 1 if fixed, version; of both: 1 if backed, and hasTail; ID and path of a handle
+	recOpen:      {6, 2}, // number, node, kind; handle: flags, Info.ID; file: 1 if fixed, version; both: 1 if backed, and hasTail; ID and path of a handle
 	recClose:     {1, 0}, // number
 	recIntent:    {1, 0}, // number of the request
 	recAnswer:    {1, 1}, // number of the request; answer
@@ -79,8 +79,8 @@ var shapes = [...]struct{ ints, strings int }{
 	recCounters:  {2, 0}, // last node, last open file
 }
 
-// RecordFormat is the format of the record that a server leaves to its replacement. Only a server with the same format can
-// take over. A change of shapes, or of what they mean, is another format.
+// RecordFormat is the format of the journal that a server leaves to its replacement. Only a server with the same format can
+// take over. A change of shapes, or of their meaning, needs a new format.
 const RecordFormat = 0
 
 const (
@@ -185,7 +185,7 @@ func (j *journal) full() bool {
 	return j.size > j.limit
 }
 
-// rewrite replaces the content by what current emits. The caller holds all locks under which records are
+// rewrite replaces the content by the records that current emits. The caller holds all locks under which records are
 // made, except those of j.
 func (j *journal) rewrite(current func(emit func(kind byte, ints []uint64, strings ...string))) {
 	j.writing.Lock()
@@ -238,8 +238,8 @@ func journalHeadOf(age uint64) []byte {
 	return binary.LittleEndian.AppendUint64(b, age)
 }
 
-// openJournal returns the journal in two files. It passes the records that are there to apply. resumed is
-// false if there are none.
+// openJournal returns the journal in two files. It passes existing records to apply. resumed is false if there
+// are none.
 func openJournal(files []*os.File, logger *slog.Logger, apply func(kind byte, ints []uint64, strings []string) error) (j *journal, resumed bool, err error) {
 	j = &journal{logger: logger, files: files, limit: leastRewrite, inFlight: map[uint64][]byte{}, unsure: map[uint64]bool{}}
 	for i, f := range files {
@@ -353,7 +353,7 @@ func readBatch(b []byte, apply func(kind byte, ints []uint64, strings []string) 
 	return nil
 }
 
-// The requests that must not be carried out twice, and those that number open files.
+// The requests that must not be executed twice, and the requests that number open files.
 var (
 	changes = map[uint32]bool{
 		6: true, 8: true, 9: true, 10: true, 11: true, 12: true, 13: true, // symlink, mknod, mkdir, unlink, rmdir, rename, link
@@ -368,13 +368,13 @@ const (
 	entryOut = 128 // length of what describes a new file before the number of the open one
 )
 
-// isChange reports whether a request must not be carried out twice. Writes at an offset may be.
+// isChange reports whether a request must not be executed twice. Writes at an offset may be.
 func isChange(request []byte) bool {
 	op := opcode(request)
 	return changes[op] || op == opWrite && len(request) >= inHeader+40 && binary.NativeEndian.Uint32(request[inHeader+32:])&syscall.O_APPEND != 0
 }
 
-// begin records that a change is about to be carried out.
+// begin records that a change is about to be executed.
 func (j *journal) begin(request []byte) {
 	if j == nil || !isChange(request) {
 		return
@@ -458,7 +458,7 @@ func (j *journal) answer(request []byte) []byte {
 	return append([]byte(nil), j.inFlight[unique(request)&^resent]...)
 }
 
-// again reports whether a change may have been carried out by a server that died before it could record
+// again reports whether a change may have been executed by a server that died before it could record
 // the answer.
 func (j *journal) again(number uint64) bool {
 	if j == nil || number&resent == 0 {

@@ -46,7 +46,7 @@ func (n *node) learn(info pfs.Info) {
 	}
 }
 
-// nanos converts a time for known, moment back.
+// nanos converts a time to a field of known; moment converts it back.
 func nanos(t time.Time) int64 {
 	if t.IsZero() {
 		return 0
@@ -91,7 +91,7 @@ func (s *server) protect(ctx context.Context, dir *node) {
 // forever is longer than any mount lives.
 const forever = 10 * 365 * 24 * time.Hour
 
-// timeout returns how long the kernel may keep what is in a directory with the protection p.
+// timeout returns how long the kernel may cache the entries of a directory with the protection p.
 func (s *server) timeout(p Protection) time.Duration {
 	if p == Immutable {
 		return forever
@@ -99,8 +99,8 @@ func (s *server) timeout(p Protection) time.Duration {
 	return s.opts.Timeout
 }
 
-// current returns what the tree knows of the file n, if that is current. It is current where the mount cannot change
-// files, for as long as the kernel may keep it.
+// current returns the known Info of the file n, if it is current. It is current if the mount cannot change the file,
+// for as long as the kernel may cache it.
 func (s *server) current(n *node) (pfs.Info, bool) {
 	s.tree.mu.Lock()
 	defer s.tree.mu.Unlock()
@@ -143,12 +143,12 @@ type backing struct {
 	users int
 }
 
-// back lets the kernel read and write the file behind o, which is being opened, if it may. The caller holds the
-// lock of the tree.
+// back lets the kernel read and write a backing file for o, which is being opened, if that is allowed. The caller holds
+// the lock of the tree.
 //
-// The kernel does not allow a node to be open through its page cache and with another file at once. A mapping of that
-// file outlives the open file, unseen by this process, and would not show changes through the mount. So for a
-// file that the mount can change, the kernel gets another file only if that is the store's own. Every open then uses it.
+// The kernel does not allow a node to be open through its page cache and with a backing file at once. A mapping of the
+// backing file outlives the open file without the knowledge of this process, and would not show changes through the mount.
+// So for a file that the mount can change, the backing file must be the store's own file. Every open then uses it.
 func (s *server) back(o *openFile, out *raw.OpenOut) {
 	n := o.node.rare()
 	if n.backing == nil {
@@ -194,8 +194,8 @@ func (s *server) backingFile(o *openFile) *os.File {
 	return nil
 }
 
-// storeFiles reports whether the kernel may use the files of the store. Where the mount cannot change files, an open file
-// is one version, which only the store can tell from the next.
+// storeFiles reports whether the kernel may use the files of the store. It may not if the mount cannot change files: an open
+// file is then one version, which only the store can distinguish from the next.
 func (s *server) storeFiles() bool { return s.opts.StoreFiles && !s.opts.ReadOnly }
 
 // unback ends what back began for o. The caller holds the lock of the tree.
@@ -239,7 +239,7 @@ type unopenedFile struct {
 	used uint64
 }
 
-// file returns the open file of n, or opens the version that the tree knows.
+// file returns the open file of n, or opens the version in the tree.
 func (u *unopened) file(ctx context.Context, s *server, n *node) (pfs.File, error) {
 	s.tree.mu.Lock()
 	k := n.known
@@ -289,7 +289,7 @@ func (u *unopened) closeOldest() {
 	delete(u.files, oldest)
 }
 
-// forget closes the file of n, which the kernel does not know any more.
+// forget closes the file of n, which the kernel has forgotten.
 func (u *unopened) forget(n *node) {
 	u.mu.Lock()
 	defer u.mu.Unlock()

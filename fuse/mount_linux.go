@@ -33,11 +33,12 @@ type Mounted struct {
 	done chan struct{}
 }
 
-// Mount shows fsys at dir until it is unmounted. dir is empty, or a directory of another mount that
-// shows the same. ctx holds values for all calls of fsys; its end does not end the mount. A mount of
-// this package whose server has died is replaced.
-// With Options.Broker, this server may be the replacement of one with the same file system and options;
-// programs that use the mount then notice nothing but a pause.
+// Mount shows fsys at dir until it is unmounted. dir is an empty directory, or a directory of another
+// mount that shows the same directory. ctx holds values for all calls of fsys; its end does not end the
+// mount. A mount of this package whose server has died is replaced.
+//
+// With Options.Broker, this server may be the replacement of a server with the same file system and
+// options. Programs that use the mount then notice only a pause.
 func Mount(ctx context.Context, fsys pfs.FileSystem, dir string, opts Options) (*Mounted, error) {
 	if opts.Root == "" {
 		opts.Root = pfs.Root
@@ -150,7 +151,7 @@ func serve(ctx context.Context, fsys pfs.FileSystem, c *Connection, opts Options
 	return m, nil
 }
 
-// healthy returns when the parts that all requests need are not blocked.
+// healthy returns once it has held the lock of the tree and flushed the journal, which all requests need.
 func (s *server) healthy() {
 	s.tree.mu.Lock()
 	s.tree.mu.Unlock() //lint:ignore SA2001 whoever holds the lock does not block
@@ -171,8 +172,8 @@ func (m *Mounted) Done() <-chan struct{} { return m.done }
 // Replaced reports whether another server takes over, so that the mount has ended only for this one.
 func (m *Mounted) Replaced() bool { return m.s.device.draining.Load() }
 
-// Close ends the mount. Programs that use it then get errors, but their completed writes are on the
-// store if it takes them before ctx is done. The log names the files of the others.
+// Close ends the mount. Programs that use it then get errors. Completed writes are on the store if it
+// accepts them before ctx is done; the log names the files of other writes.
 func (m *Mounted) Close(ctx context.Context) error {
 	select {
 	case <-m.done: // another mount may be in its place
@@ -213,13 +214,13 @@ func (m *Mounted) Close(ctx context.Context) error {
 // patience is how long a mount may take to answer or to end.
 const patience = 5 * time.Second
 
-// busyWait is how long a mount that is to end may be in use: Mounts and df use each mount for a moment.
+// busyWait is how long Unmount waits for a mount that is in use: Mounts and df use each mount for a moment.
 const busyWait = time.Second
 
 // endWait bounds the time for the processes of a mount to end. They upload staged files first.
 const endWait = 30 * time.Second
 
-// free returns the real name of dir, at which something can be mounted.
+// free returns the real name of dir, and checks that it can be a mount point.
 func free(dir string, opts Options) (string, error) {
 	const op = "fuse.Mount"
 	dir, err := real(dir)
@@ -254,7 +255,7 @@ func free(dir string, opts Options) (string, error) {
 	return dir, nil
 }
 
-// shows reports whether dir is a directory of another mount that shows the same as one with opts.
+// shows reports whether dir is a directory of another mount that shows the same directory as a mount with opts.
 func shows(dir string, opts Options) bool {
 	outer := containing(dir)
 	if outer.fsType != fsType || outer.source != opts.Source {
@@ -293,8 +294,8 @@ func real(dir string) (string, error) {
 	return filepath.EvalSymlinks(dir)
 }
 
-// running reports whether a process has not ended. One that has may have a parent that does not ask for its end, such as the
-// first process of a container.
+// running reports whether a process has not ended. An ended process counts as ended even if its parent does not wait for it, such
+// as the first process of a container.
 func running(pid int) bool {
 	if syscall.Kill(pid, 0) != nil {
 		return false
@@ -376,8 +377,8 @@ func unmount(dir string, lazily bool) error {
 	return pfs.Errorf(op, "", pfs.KindOf(err), "unmount %s: %w", dir, err)
 }
 
-// Control makes the mount at dir send to the store what programs have written, and then carry out a command of
-// Options.Control. It returns the error of either. A mount without Options.Control answers Unsupported when everything is sent.
+// Control makes the mount at dir send all written bytes to the store, and then execute a command of Options.Control. It
+// returns the error of either. A mount without Options.Control answers Unsupported when all bytes are sent.
 func Control(dir, command string) error {
 	const op = "fuse.Control"
 	dir, err := real(dir)
@@ -511,14 +512,14 @@ func (e entry) status() Status {
 	return st
 }
 
-// question is a request for the status of a mount.
+// question is a request for the status of a mount, which its server may never answer.
 type question struct {
 	answered chan struct{} // closed when value or err is set
 	value    []byte
 	err      error
 }
 
-// questions are those without an answer, by device and directory. The thread that waits for a silent mount cannot be
+// questions are the unanswered questions, by device and directory. The thread that waits for a silent mount cannot be
 // ended, so each mount is asked once at a time.
 var questions = struct {
 	sync.Mutex

@@ -144,8 +144,8 @@ func (s *server) make(cancel <-chan struct{}, h *raw.InHeader, base string, mode
 	return s.made(ctx, out, dir, base, name)
 }
 
-// isThere returns nil if the file at name is one that another server may just have made, and else err. The
-// journal knows that it had begun to.
+// isThere returns nil if the file at name may just have been made by another server, whose journal says that it had
+// begun to make it. Otherwise it returns err.
 func (s *server) isThere(ctx context.Context, name pfs.Path, fits func(pfs.Info) bool, err error) error {
 	if info, failed := s.fs.Stat(ctx, name); failed != nil || !fits(info) {
 		return err
@@ -253,7 +253,7 @@ func (s *server) removeName(cancel <-chan struct{}, h *raw.InHeader, base string
 	return s.status(err)
 }
 
-// isOther reports whether another file is at name than the one that the kernel knows as base in dir.
+// isOther reports whether the file at name is not the file that the kernel knows as base in dir.
 func (s *server) isOther(ctx context.Context, dir *node, base string, name pfs.Path) bool {
 	s.tree.mu.Lock()
 	n := s.tree.child(dir, base)

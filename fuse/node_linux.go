@@ -26,8 +26,8 @@ type tree struct {
 	journal *journal // of what changes in the tree
 }
 
-// node is a file or directory that the kernel knows. There may be millions, so what only some need is
-// kept apart.
+// node is a file or directory that the kernel knows. There may be millions, so fields that only some need
+// are in extra.
 type node struct {
 	num     uint64
 	ino     uint64
@@ -56,7 +56,7 @@ func (n *node) asDir() *dirState {
 	return n.extra.dir
 }
 
-// dirState is what is known of a directory.
+// dirState is the part of a node for directories.
 type dirState struct {
 	children int         // names of nodes
 	mode     fs.FileMode // as last seen
@@ -67,7 +67,7 @@ type dirState struct {
 	asked      time.Duration // when Options.Protection was, as since has it; 0 if never
 }
 
-// extra is what few nodes have.
+// extra has the fields that few nodes need.
 type extra struct {
 	dir     *dirState // of a directory
 	target  string    // of a link
@@ -100,7 +100,7 @@ func (n *node) tidy() {
 	}
 }
 
-// protection returns the protection of what is in the directory n, or of the file n.
+// protection returns the protection of the files in the directory n, or of the file n.
 func (n *node) protection() Protection {
 	if n.asDir() == nil {
 		n = n.name.parent
@@ -133,7 +133,7 @@ func sumOf(info pfs.Info) uint32 {
 	return uint32(sum >> 32)
 }
 
-// hash returns a number above 1.
+// hash returns a hash above 1.
 func hash(s string) uint64 {
 	h := fnv.New64a()
 	h.Write([]byte(s))
@@ -177,7 +177,7 @@ func inode(name pfs.Path, info pfs.Info) uint64 {
 	return hash(string(name))
 }
 
-// inodeOf returns the inode number of the file that a listing of dir has, which is that of its node. A node keeps its
+// inodeOf returns the inode number of an entry of a listing of dir, which is the number of its node. A node keeps its
 // number when it gets another name.
 func (t *tree) inodeOf(dir *node, info pfs.Info) uint64 {
 	t.mu.Lock()

@@ -21,7 +21,7 @@ type retries struct {
 	threads map[uint32]chan struct{}
 }
 
-// begin notes that an open of thread is answered with ESTALE. If it was a repeated one, the kernel does not repeat it again.
+// begin notes that an open of thread is answered with ESTALE. The kernel does not repeat an open that was already repeated.
 func (r *retries) begin(thread uint32) {
 	if r.end(thread) {
 		return

@@ -96,8 +96,8 @@ func (s *server) add(open any) uint64 {
 	return s.lastFH
 }
 
-// commit records the answer to a request, and the open file in it. One batch has both: if this process is killed
-// between them, the kernel would ask once more, and nobody would close the first file.
+// commit records the answer to a request and the open file in it, in one batch: if this process were killed
+// between them, the kernel would repeat the request, and the first file would never be closed.
 func (s *server) commit(request, answer []byte) {
 	if fh := openedBy(request, answer); fh != 0 && s.journal != nil {
 		s.mu.Lock()

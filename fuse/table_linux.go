@@ -93,7 +93,7 @@ func (t *nameTable) find(dir *node, base string) int {
 
 func (t *nameTable) get(dir *node, base string) *node { return t.slots[t.find(dir, base)] }
 
-// add adds n, whose name is not there.
+// add adds n, whose name is not in the table.
 func (t *nameTable) add(n *node) {
 	if t.used >= len(t.slots)/4*3 {
 		t.resize(2 * len(t.slots))
@@ -102,7 +102,7 @@ func (t *nameTable) add(n *node) {
 	t.used++
 }
 
-// remove removes n, which is there.
+// remove removes n, which is in the table.
 func (t *nameTable) remove(n *node) {
 	hole := t.find(n.name.parent, n.name.base)
 	for i := t.next(hole); t.slots[i] != nil; i = t.next(i) {

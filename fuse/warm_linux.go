@@ -30,7 +30,7 @@ func (s *server) warm(ctx context.Context, n *node, name pfs.Path) answer {
 	return answerOf(result, err)
 }
 
-// Warm makes the mount of the file name fetch part of it into its cache, and stores what Options.Warm returned in to. It
+// Warm makes the mount of the file name fetch part of the file into its cache, and stores the result of Options.Warm in to. It
 // takes about a second at most.
 func Warm(name string, to any) error {
 	const op = "fuse.Warm"

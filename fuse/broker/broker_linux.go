@@ -281,7 +281,7 @@ func (b *broker) stop(s *server) error {
 	return nil
 }
 
-// upgrade replaces the server old by a new one, which it returns when that has taken over.
+// upgrade replaces the server old by a new one, and returns the new one when it has taken over.
 func (b *broker) upgrade(ctx context.Context, old *server) (*server, error) {
 	const op = "broker.upgrade"
 	mayConnect := make(chan struct{})
@@ -336,8 +336,8 @@ func (s *server) stuck() error {
 // newSession returns a session for a server and its replacements.
 func (b *broker) newSession() string { return b.id + "-" + pfs.NewID() }
 
-// start starts a server. It gets the mount when mayConnect is closed. With own it runs the program of this process, also if
-// another one is installed now.
+// start starts a server. The server gets the mount when mayConnect is closed. With own it runs the program of this process,
+// even if another version is installed now.
 func (b *broker) start(mayConnect chan struct{}, session string, own bool) (*server, error) {
 	const op = "broker.start"
 	ends, err := syscall.Socketpair(syscall.AF_UNIX, syscall.SOCK_SEQPACKET|syscall.SOCK_CLOEXEC, 0)
@@ -408,7 +408,7 @@ func (s *server) listen() {
 	}
 }
 
-// do does what s asks for.
+// do executes a request of s.
 func (s *server) do(m message, files []*os.File) (answer message, with []*os.File) {
 	b := s.b
 	if m.Do == doConnect {
@@ -484,7 +484,7 @@ func (s *server) do(m message, files []*os.File) (answer message, with []*os.Fil
 	return answerOf(fmt.Errorf("unknown request %q", m.Do)), nil
 }
 
-// connect mounts, if that was not done before.
+// connect mounts, unless the mount exists.
 func (b *broker) connect(m message) error {
 	if b.mountOf() != nil {
 		return nil
@@ -519,8 +519,7 @@ func (s *server) unfit() error {
 	return s.misfit
 }
 
-// check asks s whether it works. answered reports that s has answered since the last check, works that it may
-// still answer.
+// check pings s. answered tells whether s has answered since the last check, works whether it may still answer.
 func (s *server) check() (answered, works bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -13,7 +13,7 @@ import (
 	"github.com/paddlecloud/pfs/pfs"
 )
 
-// message is what one side tells the other.
+// message is a message of either side.
 type message struct {
 	Do string `json:"do"`
 
@@ -26,7 +26,7 @@ type message struct {
 	Owner    *fuse.Owner `json:"owner,omitempty"`
 	Format   uint32      `json:"format,omitempty"` // of the record that the server reads and writes
 
-	// Of the answer to connect; Dir too. Its files are the device and the state.
+	// Of the answer to connect, with Dir. Its files are the device and the state.
 	UID   uint32 `json:"uid,omitempty"`
 	GID   uint32 `json:"gid,omitempty"`
 	Hello []byte `json:"hello,omitempty"`
@@ -38,13 +38,13 @@ type message struct {
 	// Of keep, kept and drop.
 	Key string `json:"key,omitempty"`
 
-	// Of an answer: what failed.
+	// Of an answer to a failed request.
 	Error string        `json:"error,omitempty"`
 	Kind  pfs.Kind      `json:"kind,omitempty"`
 	Errno syscall.Errno `json:"errno,omitempty"`
 }
 
-// What a message asks for.
+// Values of message.Do.
 const (
 	doConnect    = "connect"
 	doRegister   = "register"

@@ -12,8 +12,8 @@ import (
 	"github.com/paddlecloud/pfs/pfs"
 )
 
-// variable tells a process the number of the descriptor by which it talks to its broker, the number of replacements so
-// far, and its session, with commas between them.
+// variable is the environment variable of a server with the descriptor of its socket to the broker, the number of
+// replacements so far, and its session, separated by commas.
 const variable = "PFS_BROKER_FD"
 
 // Link is a server's connection to its broker.
@@ -41,7 +41,7 @@ type received struct {
 	files []*os.File
 }
 
-// Inherited returns the link of a server that a broker has started, or nil if this process is none.
+// Inherited returns the link of a server that a broker has started, or nil if no broker has started this process.
 func Inherited() (*Link, error) {
 	number, rest, more := strings.Cut(os.Getenv(variable), ",")
 	nth, session, _ := strings.Cut(rest, ",")
@@ -147,11 +147,11 @@ func answered(r received, ok bool) (received, error) {
 // Replacements returns how many servers were started for the mount before this one.
 func (l *Link) Replacements() int { return l.nth }
 
-// Session names this server and those that replace it after its death, but not one that replaces it while it works.
+// Session names this server and the servers that replace it after its death, but not a server that replaces it while it works.
 func (l *Link) Session() string { return l.session }
 
-// Connect returns the mount at dir for [fuse.Mount]: a new one with the options opts, or that of a server that
-// has ended. It waits for a server that is about to end. Later calls return the same.
+// Connect returns the mount at dir for [fuse.Mount]: a new one with the options opts, or the mount of a server that
+// has ended. It waits for a server that is about to end. Later calls return the same mount.
 func (l *Link) Connect(dir string, opts fuse.Options) (*fuse.Connection, error) {
 	if l.connection != nil {
 		return l.connection, nil
@@ -171,7 +171,7 @@ func (l *Link) Connect(dir string, opts fuse.Options) (*fuse.Connection, error) 
 	return l.connection, nil
 }
 
-// Register lets the kernel use f. A server that is not root has the broker do that.
+// Register makes f a backing file that the kernel may use. If the server is not root, the broker registers it.
 func (l *Link) Register(f *os.File) (int32, error) {
 	if os.Geteuid() == 0 {
 		return l.direct.Register(f)
@@ -189,7 +189,7 @@ func (l *Link) Unregister(id int32) error {
 	return err
 }
 
-// Keep has the broker keep f open for a server that replaces this one, until Drop.
+// Keep makes the broker keep f open for a server that replaces this one, until Drop.
 func (l *Link) Keep(key string, f *os.File) error {
 	_, err := l.call(message{Do: doKeep, Key: key}, f)
 	return err
@@ -232,7 +232,7 @@ func (l *Link) Refused() fuse.Refused {
 	return l.refused
 }
 
-// PID returns the broker's process, 0 if it has ended.
+// PID returns the process ID of the broker, 0 if it has ended.
 func (l *Link) PID() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
