@@ -113,8 +113,8 @@ type Hooks struct {
 	// the last element of name is its quoted form, or "?".
 	Hide func(name Path) bool
 
-	// Apart reports whether Usage adds up the entries of dir that List returns, without the
-	// entry named except, instead of asking the store.
+	// Apart reports whether Usage sums the listed entries of dir, without the entry named
+	// except, instead of asking the store.
 	Apart func(dir Path) (apart bool, except string)
 
 	// Again reports whether an entry of a batch that failed with err may succeed now. Then

@@ -35,10 +35,10 @@ func WithOwner(fsys FileSystem, owner Owner) (FileSystem, error) {
 // Impersonator acts as users. Only stores have this capability, not trees of stores.
 type Impersonator interface {
 	// Impersonate returns the same store with every call made as owner, so that the store's own
-	// permissions apply and new files belong to owner. What WithOwner says about results, uploads and
-	// errors is true here too. If the store does not let the caller act as owner, the answer is
-	// Unsupported, with the reason. The user that the caller itself runs as answers Permission:
-	// a name must not give anybody the caller's rights.
+	// permissions apply and new files belong to owner. The rules of WithOwner about results, uploads and
+	// errors apply. If the store does not let the caller act as owner, the answer is Unsupported, with
+	// the reason. The user that the caller itself runs as answers Permission: no account may get the
+	// caller's rights by its name.
 	Impersonate(owner Owner) (FileSystem, error)
 }
 

@@ -58,8 +58,8 @@ func (r *Reader) Seek(offset int64, whence int) (int64, error) {
 	return offset, nil
 }
 
-// ReadFull reads exactly len(p) bytes of f from offset off. If the file ends before, it answers
-// Integrity: the file is shorter than its Info says.
+// ReadFull reads exactly len(p) bytes of f from offset off. If the file ends earlier, it answers
+// Integrity: the file is shorter than its Info states.
 func ReadFull(ctx context.Context, f File, p []byte, off int64) error {
 	for len(p) > 0 {
 		n, err := f.ReadAt(ctx, p, off)

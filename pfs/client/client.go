@@ -1,10 +1,10 @@
 // Package client is the tree of files of a pfs service: a pfs.FileSystem over the
 // protocol of package wire.
 //
-// When the connection breaks, a chunk is damaged or the service is away, the client sends the
-// request again, with the same ID, within the retry.Budget of the context. It replaces an expired
-// access token by another of Options.Token. Any other error has the Kind that the service gave,
-// or Unavailable. All methods may be called concurrently.
+// If the connection breaks, a chunk is damaged or the service is unavailable, the client repeats
+// the request with the same ID, within the retry.Budget of the context. It replaces an expired
+// access token by a new one from Options.Token. Any other error has the Kind that the service
+// returned, or Unavailable. All methods may be called concurrently.
 package client
 
 import (
@@ -44,8 +44,8 @@ type Options struct {
 	// Retry is the retry policy if the context carries no retry.Budget.
 	Retry retry.Policy
 
-	// Sender, if not empty, is ID/N: an ID for this process and those that it replaces, and its number
-	// among them. Changes of earlier processes are not carried out any more after one of this process.
+	// Sender, if not empty, is ID/N: an ID for this process and the processes that it replaces, and its
+	// number among them. After a change of this process, the service refuses changes of earlier ones.
 	Sender string
 
 	// UserAgent names the program to the service's log.

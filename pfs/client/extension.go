@@ -10,8 +10,8 @@ import (
 	"github.com/paddlecloud/pfs/pfs/wire"
 )
 
-// Extension calls a method of another part of the service, such as jobs. The answer goes to what begin
-// returns. A call whose answer is cut off is repeated, and begin is then called again.
+// Extension calls a method of another part of the service, such as jobs. It writes the answer to the
+// writer that begin returns. A call whose answer is cut off is repeated, and begin is then called again.
 func (c *Client) Extension(ctx context.Context, method string, request []byte, begin func() io.Writer) error {
 	m := message{op: "client.Extension", method: http.MethodPost, path: wire.PathCall + method, kind: wire.TypeMessage}
 	m.body = func() (io.Reader, int64) { return bytes.NewReader(request), int64(len(request)) }

@@ -11,8 +11,8 @@ import (
 	"github.com/paddlecloud/pfs/pfs/wire"
 )
 
-// ReadRanges asks for the ranges in as few requests as their bounds allow. A range that is too long
-// for a batch, and those of a service that does not know ranges, are read chunk by chunk.
+// ReadRanges asks for the ranges in as few requests as their bounds allow. Ranges that are too long
+// for a batch, and all ranges of a service that does not know ranges, are read chunk by chunk.
 func (c *Client) ReadRanges(ctx context.Context, ranges []pfs.Range) []error {
 	const op = "client.ReadRanges"
 	errs := make([]error, len(ranges))

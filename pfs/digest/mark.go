@@ -46,7 +46,7 @@ func (m Mark) Empty() bool { return m.ID == "" && m.Digest == "" }
 
 // Encode returns a short form that fits into the inode of a local file system beside the file's
 // other attributes, because a separate block would cost small files more than their content. It is
-// a 1, the size as a uvarint, the time in ns as a varint, and then the ID and the digest, each as
+// the byte 1, the size as a uvarint, the time in ns as a varint, and then the ID and the digest, each as
 // packHex encodes it.
 func (m Mark) Encode() []byte {
 	p := binary.AppendUvarint([]byte{1}, uint64(m.Size))

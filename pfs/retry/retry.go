@@ -2,11 +2,12 @@
 //
 // The owner of some work puts one Budget into its context with With, and every layer below spends
 // from it with Do. Layers nest: a copy repeats the transfer of a chunk, which a client sends as a
-// request. Only the outermost Do waits and repeats, because the context that it passes on has no budget left.
-// So attempts do not multiply.
+// request. Only the outermost Do waits and repeats, because the context that it passes on has no
+// budget left. So attempts do not multiply.
 //
-// What time does not cure is repeated only by the layer that can repair it: the client sends a request again whose
-// bytes were damaged in transit (Op.Repairs), and pfs/transfer sends again what a store has lost (Repair).
+// A failure that waiting does not cure is repeated only by the layer that can repair it: the client
+// repeats a request whose bytes were damaged in transit (Op.Repairs), and pfs/transfer sends bytes
+// again that a store has lost (Repair).
 package retry
 
 import (
@@ -25,9 +26,9 @@ type Policy struct {
 	Attempts int
 
 	// Total bounds the time from the first failed attempt of an operation; 0 means that only
-	// Attempts counts. At most half of it is counted for the first attempt, which may have worked
-	// for longer before it failed. There is no further attempt if one that takes as long as the
-	// last would exceed the bound by more than half.
+	// Attempts applies. At most half of Total is counted for the first attempt, which may have worked
+	// for longer before it failed. No further attempt begins if, taking as long as the last one, it
+	// would exceed Total by more than half.
 	Total time.Duration
 
 	// Pause is the first pause between two attempts; 0 means 100 ms. Pauses double, up to 300
@@ -73,8 +74,8 @@ func (p Policy) next(try int, spent time.Duration) (time.Duration, bool) {
 }
 
 // Budget is the shared limit of the operations of one command or job. When one operation has used
-// the whole time of the policy while no other succeeded, the budget is spent: no other operation
-// waits as long again.
+// the whole time of the policy while no other succeeded, the budget is spent: later operations do
+// not wait for this time again.
 type Budget struct {
 	policy Policy
 	told   func(waited time.Duration, err error)
@@ -94,7 +95,7 @@ func New(p Policy, told func(waited time.Duration, err error)) *Budget {
 	return &Budget{policy: p, told: told}
 }
 
-// Answered notes that something was done, so that the failure of other operations does not spend the budget.
+// Answered notes that an operation succeeded, so that the failure of other operations does not spend the budget.
 func (b *Budget) Answered() {
 	b.answered.Store(time.Now().UnixNano())
 	b.spent.Store(false)
@@ -123,12 +124,12 @@ func From(ctx context.Context) *Budget {
 	return b
 }
 
-// MaxRepairs is how often what a store has lost is sent again. With the default policy the pauses take about 14
-// seconds: a NameNode of HDFS may offer a dead DataNode until it misses it.
+// MaxRepairs is how often bytes that a store has lost are sent again. With the default policy the pauses take about 14
+// seconds, because a NameNode of HDFS may choose a dead DataNode until it notices the death.
 const MaxRepairs = 10
 
-// Repair pauses before what a store has lost is sent again, which made times was done before, and returns nil. It
-// returns err, with which the last attempt failed, if there must be no other attempt.
+// Repair pauses before lost bytes are sent again, and returns nil; made is the number of earlier repairs. It returns err, the
+// error of the last attempt, if there must be no other attempt.
 func (b *Budget) Repair(ctx context.Context, made int, err error) error {
 	var over *inVain
 	switch {
@@ -147,7 +148,7 @@ type inVain struct{ error }
 
 func (e *inVain) Unwrap() error { return e.error }
 
-// Cure is what helps against an error.
+// Cure is the remedy for an error.
 type Cure uint8
 
 // The cures.
@@ -167,7 +168,7 @@ func CureOf(err error) Cure {
 
 // Op is an operation that may be repeated.
 type Op struct {
-	// Repairs is how often the operation is repeated at once, where Repetition is the cure, whatever the budget.
+	// Repairs is how often the operation is repeated at once if Repetition is the cure, regardless of the budget.
 	Repairs int
 	// Cure returns the remedy for an error; nil means CureOf.
 	Cure func(error) Cure

@@ -14,8 +14,8 @@ import (
 
 // Extension is a method of another part of the service, such as jobs.
 type Extension struct {
-	// Serve carries out a request of a user. tree is what the user sees. What Serve writes to w is
-	// sent at once. A repeated request is served again.
+	// Serve executes a request of a user. tree is the tree that the user sees. Bytes written to w
+	// are sent at once. A repeated request is served again.
 	Serve func(ctx context.Context, user string, tree pfs.FileSystem, request []byte, w io.Writer) error
 
 	// Fields, if not nil, returns the fields of the audit line of a request. Without it requests have

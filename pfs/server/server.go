@@ -1,8 +1,8 @@
 // Package server serves a tree of files over HTTP by the protocol of package wire.
 //
-// A Server keeps nothing that another replica over the same stores would need: the user is in the
-// token, and uploads are in the store. What it holds in memory (open files, uploads and handles,
-// digests of chunks, outcomes of recent calls) only saves work.
+// A Server keeps no state that another replica over the same stores would need: the user is in the
+// token, and uploads are in the store. Its state in memory (open files, uploads and handles, digests
+// of chunks, outcomes of recent calls) only saves work.
 //
 // Memory does not depend on the size of files. A chunk that is sent, received or read back
 // passes through one buffer of pieceSize. A chunk for a handle is held whole and counts as a
@@ -14,20 +14,20 @@
 //
 // # Files
 //
-//	server, slots, body              how a request comes in, waits for a slot, and what a slow client may take
+//	server, slots, body              the way of a request; slots; bounds for slow clients
 //	login                            tokens
-//	calls, attrcalls, lateanswer,    the table of calls, those on attributes, answers that take long,
-//	dedup, senders                   calls that must not be done twice, or after those of another process
-//	data, dataanswer, openfiles      chunks that are read and written, and files that stay open between them
-//	opencache                        what stays open between requests: files, uploads, handles
+//	calls, attrcalls, lateanswer,    the table of calls; calls on attributes; answers that take long;
+//	dedup, senders                   calls that must not be executed twice, or after those of a newer process
+//	data, dataanswer, openfiles      reads and writes of chunks; files that stay open between them
+//	opencache                        the cache of open files, uploads and handles
 //	handle, handlecalls              files that clients open with a lease
-//	upload, uploadcache,             uploads that clients send chunks to
+//	upload, uploadcache,             uploads
 //	uploadcalls, uploadfile, staging
 //	batch, readbatch, batchbounds    many small files in one request
-//	copy, copybatch                  copies inside the service, within a store and between two
+//	copy, copybatch                  copies inside the service, within a store and between stores
 //	extension                        methods of other parts of the service
-//	session                          users who come through other protocols
-//	audit, health, metrics           for those who watch the service
+//	session                          users of other protocols
+//	audit, health, metrics           the audit log, health checks, metrics
 package server
 
 import (
@@ -62,15 +62,15 @@ type Authenticator interface {
 type Config struct {
 	Auth Authenticator
 
-	// View returns the tree as the identity may see it; alias is the name by which
-	// the client knows the current datacenter, or empty.
+	// View returns the tree that the identity may see; alias is the client's name for the
+	// current datacenter, or empty.
 	View func(id auth.Identity, alias string) pfs.FileSystem
 
-	// EnsureHome creates what a user needs before the first request. Default: nothing.
+	// EnsureHome creates the home of a user before the first request. Default: nothing.
 	EnsureHome func(ctx context.Context, id auth.Identity) error
 
-	// Account reports whether there is an account of that name, so that the audit log
-	// can name it after a failed login. Default: none is named.
+	// Account reports whether an account of that name exists, so that the audit log can
+	// name it after a failed login. Default: no account is named.
 	Account func(name string) bool
 
 	// Check returns an error once a grant of a Session is no longer valid. Default: grants stay valid.

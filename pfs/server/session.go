@@ -10,8 +10,8 @@ import (
 	"github.com/paddlecloud/pfs/pfs/auth"
 )
 
-// Session is the access of a user who came through another protocol, such as SFTP. It has the user's share of slots
-// and turns, whatever the number of sessions, and it appears in the metrics and the audit log.
+// Session is the access of a user of another protocol, such as SFTP. All sessions of a user share the user's slots and turns.
+// Sessions appear in the metrics and the audit log.
 type Session struct {
 	s                *Server
 	grant            auth.Grant
@@ -49,7 +49,7 @@ func (x *Session) Check() error {
 	return x.s.cfg.Check(x.grant)
 }
 
-// Do carries out one request of the user: an operation, or a piece of data. It checks the credentials, waits for a slot,
+// Do executes one request of the user: an operation, or the transfer of one buffer. It checks the credentials, waits for a slot,
 // and calls do with a context that has the user's turns. do must not wait for the client, and must not call Do.
 func (x *Session) Do(ctx context.Context, method string, do func(ctx context.Context) error) error {
 	began := time.Now()
@@ -75,8 +75,8 @@ func (x *Session) do(ctx context.Context, do func(ctx context.Context) error) er
 	return pfs.Guard("server.Session", "", func() error { return do(pfs.WithTurns(ctx, x.s.turnsOf(x.grant.Name))) })
 }
 
-// Turn waits for the user's turn to use a processor, for what has to be computed outside Do, such as decryption. The turn passes on
-// after a millisecond. The caller calls end once.
+// Turn waits for the user's turn to use a processor, for computations outside Do, such as decryption. The next turn starts after a
+// millisecond at the latest. The caller calls end once.
 func (x *Session) Turn(ctx context.Context) (end func(), err error) {
 	return x.s.turnsOf(x.grant.Name)(ctx)
 }
@@ -91,12 +91,12 @@ func (x *Session) Change(ctx context.Context, method string, do func(ctx context
 // transfers bounds the bodies and files in transit in all sessions, each of which has a buffer; a user gets a quarter.
 const transfers = 256
 
-// Transfer waits for a place for a body or a file in transit. The caller calls end once.
+// Transfer waits for a slot for a body or a file in transit. The caller calls end once.
 func (x *Session) Transfer(ctx context.Context) (end func(), err error) {
 	return x.s.content.acquire(ctx, x.grant.Name)
 }
 
-// Audit writes an audit line about what is not one Change, such as the beginning of a session.
+// Audit writes an audit line about an event that is not a single Change, such as the beginning of a session.
 func (x *Session) Audit(ctx context.Context, method string, err error, fields ...any) {
 	args := append([]any{"user", x.grant.Name, "remote", x.remote, "method", method, "result", result(err), "protocol", x.protocol}, fields...)
 	x.s.cfg.Audit.Log(ctx, slog.LevelInfo, "audit", args...)

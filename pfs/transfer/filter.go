@@ -89,7 +89,7 @@ func (f filter) choose(above choice, rel string, isDir bool) choice {
 	return c
 }
 
-// Filter is the rules as a Job has them, for walks that are none.
+// Filter applies the rules of a Job in other walks.
 type Filter struct{ f filter }
 
 // NewFilter answers Invalid for a malformed pattern.

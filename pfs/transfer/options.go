@@ -33,10 +33,9 @@ type Options struct {
 	// may call Confirm at a time. A dry run does not call it.
 	Confirm func(ctx context.Context, target pfs.Path) (bool, error)
 
-	// Quick takes a file of the same size and modification time as the same.
-	// Without it a file is the same if size and digest are: the digest that a
-	// store keeps counts if it is trusted, and is else computed where the bytes
-	// are, or by reading them.
+	// Quick treats files of equal size and modification time as equal. Without it,
+	// files are equal if their sizes and digests are. A stored digest is used if it is
+	// trusted; otherwise the store computes the digest if it can, or the job reads the file.
 	Quick bool
 
 	// Filter selects the entries that are copied, deleted or compared. See Rule.
@@ -82,15 +81,15 @@ type Options struct {
 	// limit. Bytes that a service copies internally do not count.
 	BytesPerSecond int64
 
-	// Retry is how operations are repeated, if the context carries no retry.Budget. A job of trees
-	// ends when the budget is spent, however many files it has.
+	// Retry is the retry policy if the context carries no retry.Budget. A job of trees ends when the
+	// budget is spent, however many files it has.
 	Retry retry.Policy
 
 	// Algorithm is the digest that Verify compares; empty means BLAKE3.
 	Algorithm string
 
-	// Kept has Verify believe the XXH3 digests that stores keep with files and trust,
-	// and read only files that have none. Algorithm must be XXH3 then, or empty.
+	// Kept makes Verify trust stored XXH3 digests, and read only files without one. Algorithm
+	// must then be XXH3 or empty.
 	Kept bool
 
 	// Totals lists the sources ahead of the work, so that Stats soon has the totals. Sources

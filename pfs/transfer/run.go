@@ -44,15 +44,15 @@ type run struct {
 
 // Copy copies the file or tree source to target.
 //
-// If source is a file, or nothing at all could be done, the error is that of the one
-// failure; if it is a tree and a part of it could not be copied, it is an *Incomplete. A
-// copy that was interrupted goes on where it was if it is run again.
+// If source is a file, or nothing at all could be done, the error is that of the single
+// failure. If source is a tree that could not be copied completely, the error is an
+// *Incomplete. An interrupted copy resumes when it is run again.
 func (j *Job) Copy(ctx context.Context, source, target End) error {
 	return j.CopyAll(ctx, func(yield func(Pair, error) bool) { yield(Pair{source, target}, nil) })
 }
 
-// CopyAll copies all pairs as one job, small files of several pairs together. An
-// error from pairs counts as a failure, and the job goes on.
+// CopyAll copies all pairs as one job, with small files of several pairs in common batches.
+// An error from pairs counts as a failure, and the job continues.
 func (j *Job) CopyAll(caller context.Context, pairs iter.Seq2[Pair, error]) error {
 	j.spend(caller)
 	ctx, cancel := context.WithCancelCause(caller)

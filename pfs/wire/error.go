@@ -18,14 +18,14 @@ type Error struct {
 	// help.
 	Damaged bool `msgpack:"damaged,omitempty"`
 
-	// Held means that the user has all there is of something: waiting does not help.
+	// Held means that the user has used up a limit, such as that of handles: waiting does not help.
 	Held bool `msgpack:"held,omitempty"`
 }
 
 var (
 	// ErrDamaged is in the chain of an Integrity error that arose in transit.
 	ErrDamaged = errors.New("damaged in transit")
-	// ErrHeld is in the chain of a Limit error that lasts until the user gives something up.
+	// ErrHeld is in the chain of a Limit error that lasts until the user releases something, such as a handle.
 	ErrHeld = errors.New("close some, or end the programs that have them open")
 )
 
