@@ -67,8 +67,8 @@ func (q *Queue) Take(ctx context.Context, claims ...Claim) (release func(), err 
 	}
 }
 
-// TakeFor is Take for a slot that passes on after length even if the caller still uses it: a caller
-// that takes longer is probably waiting for something else.
+// TakeFor is Take for a slot that is granted to the next claimant after length, even if the caller
+// still uses it: a caller that takes longer is probably waiting for something else.
 func (q *Queue) TakeFor(ctx context.Context, length time.Duration, claims ...Claim) (release func(), err error) {
 	end, err := q.Take(ctx, claims...)
 	if err != nil {

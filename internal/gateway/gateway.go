@@ -1,5 +1,5 @@
-// Package gateway has what the gateways of other protocols (SFTP, WebHDFS, WebDAV, web pages) share: the session
-// that they work in, and operations that their protocols have and pfs.FileSystem has not.
+// Package gateway has common code of the gateways of other protocols (SFTP, WebHDFS, WebDAV, web pages): user sessions,
+// and operations of their protocols that pfs.FileSystem lacks.
 package gateway
 
 import (
@@ -22,17 +22,17 @@ type Session interface {
 	FS() pfs.FileSystem
 	// Check returns an error if the user's credentials are no longer valid.
 	Check() error
-	// Do carries out one request of the user, in the user's share of slots and turns. do must not wait for the
+	// Do executes one request of the user, in the user's share of slots and turns. do must not wait for the
 	// client, and must not call Do.
 	Do(ctx context.Context, method string, do func(ctx context.Context) error) error
 	// Change is Do for a request that changes something. fields, such as "path" and a path, are for its audit line.
 	Change(ctx context.Context, method string, do func(ctx context.Context) error, fields ...any) error
-	// Turn waits for the user's turn to use a processor, for what has to be computed outside Do, such as decryption. The turn
-	// passes on after a millisecond. The caller calls end once.
+	// Turn waits for the user's turn to use a processor, for computations outside Do, such as decryption. The next turn
+	// starts after a millisecond at the latest. The caller calls end once.
 	Turn(ctx context.Context) (end func(), err error)
-	// Transfer waits for a place for a body or a file in transit, which has a buffer. The caller calls end once.
+	// Transfer waits for a slot for a body or a file in transit, which has a buffer. The caller calls end once.
 	Transfer(ctx context.Context) (end func(), err error)
-	// Audit writes an audit line about what is not one Change.
+	// Audit writes an audit line about an event that is not a single Change.
 	Audit(ctx context.Context, method string, err error, fields ...any)
 	// Moved counts bytes that were received and sent.
 	Moved(received, sent int64)

@@ -18,7 +18,7 @@ type Body struct {
 	pace pace.Pace
 }
 
-// NewBody returns the body of r. Its length is not counted before it has come, so that a long one may not be slower.
+// NewBody returns the body of r. Bytes count for its pace only when they arrive, so that a long body may not be slower.
 func NewBody(w http.ResponseWriter, r *http.Request) *Body {
 	return &Body{r.Body, pace.OfBody(w, 0)}
 }
@@ -35,8 +35,8 @@ func (b *Body) Read(p []byte) (int, error) {
 
 var pieces = sync.Pool{New: func() any { return new([Step]byte) }}
 
-// Receive reads r to its end and passes it to write, piece by piece, and returns its length. If r reads from the body of
-// a request, the time that write takes is not the client's; else body is nil. name is for errors.
+// Receive reads r to its end, passes it to write in buffers, and returns its length. If r reads from the body of a
+// request, the time of write does not count as the client's; else body is nil. name is for errors.
 func Receive(name pfs.Path, r io.Reader, body *Body, write func(p []byte, off int64) error) (size int64, err error) {
 	buf := pieces.Get().(*[Step]byte)
 	defer pieces.Put(buf)
@@ -67,7 +67,7 @@ func Receive(name pfs.Path, r io.Reader, body *Body, write func(p []byte, off in
 	return size, nil
 }
 
-// Upload is a file that comes in order and is published whole.
+// Upload is a file that is received in order and published whole.
 type Upload struct {
 	Also hash.Hash // gets the bytes, too; may be nil
 
@@ -78,13 +78,13 @@ type Upload struct {
 	size int64
 }
 
-// NewUpload receives what w publishes as name. The caller calls Discard at the end.
+// NewUpload returns an Upload through w, which publishes it as name. The caller calls Discard at the end.
 func NewUpload(s Session, name pfs.Path, w pfs.Staged) *Upload {
 	sum, _ := digest.NewHash(digest.XXH3, digest.Unknown)
 	return &Upload{s: s, name: name, w: w, sum: sum}
 }
 
-// Receive stages what comes from r, as the function Receive does.
+// Receive stages the bytes of r, as the function Receive does.
 func (u *Upload) Receive(ctx context.Context, r io.Reader, body *Body) (size int64, err error) {
 	return Receive(u.name, r, body, func(p []byte, off int64) error {
 		err := u.s.Do(ctx, "write", func(ctx context.Context) error {
@@ -114,7 +114,7 @@ func (u *Upload) Commit(ctx context.Context, opts pfs.CommitOptions) (pfs.Info, 
 	return Commit(ctx, u.s.FS(), u.name, u.w, opts)
 }
 
-// Discard removes what was staged and not published, also of a client that has left or may no longer do anything.
+// Discard removes staged bytes that were not published, also if the client has left or lost its rights.
 func (u *Upload) Discard(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), pace.Stall)
 	defer cancel()

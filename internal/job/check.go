@@ -163,7 +163,8 @@ func (s *Spec) checkRoles() error {
 	return nil
 }
 
-// ReservedOutputs are the names that outputs cannot have, beside which package output writes markers, the manifest and more.
+// ReservedOutputs are the names that outputs cannot have, because package output writes markers, the manifest and other files
+// under them.
 var ReservedOutputs = []string{"_SUCCESS", "_FAILED", "_INCOMPLETE", "_MANIFEST", "_UPLOADING", "restarts"}
 
 // checkOutputs refuses output directories that could not be uploaded. Their last elements are names at the store.

@@ -1,5 +1,5 @@
-// Package job describes training jobs: their specification, their state, and the place of their files.
-// An Engine carries jobs out; each engine is a package below this one.
+// Package job describes training jobs: their specification, their state, and the places of their files.
+// An Engine runs jobs; each engine is a package below this one.
 //
 // A job has attempts, counted from 1. One failed rank ends an attempt, because peers of a collective
 // cannot rejoin; all ranks then start again as the next attempt. With RestartRank the engine restarts

@@ -51,7 +51,7 @@ type Spec struct {
 	PAI *PAI `json:"pai,omitempty"` // of a job of OpenPAI
 }
 
-// Restart says what starts again after a failure.
+// Restart tells which ranks start again after a failure.
 type Restart string
 
 const (
@@ -80,8 +80,8 @@ type Role struct {
 	Ports        []Port `json:"ports,omitempty"`
 }
 
-// Gloo reports whether the processes meet by Gloo, as the job asks with PADDLE_WITH_GLOO. The first parameter server then has a second
-// port, after its own.
+// Gloo reports whether the processes rendezvous by Gloo, which PADDLE_WITH_GLOO of the job requests. The first parameter server
+// then has a second port, after its own.
 func (s *Spec) Gloo() bool {
 	with := s.Env["PADDLE_WITH_GLOO"]
 	return with != "" && with != "0" && slices.ContainsFunc(s.Roles, func(r Role) bool { return s.Serves(r.Name) })
@@ -163,7 +163,7 @@ type Worker struct {
 // WorkerName returns ROLE-INDEX.
 func WorkerName(role string, index int) string { return role + "-" + strconv.Itoa(index) }
 
-// Engine carries out jobs. A user is the name of an account; an engine for one user ignores it.
+// Engine runs jobs. A user is the name of an account; an engine for one user ignores it.
 // Methods may be called concurrently.
 //
 // Spec.Check has accepted every Spec that an engine gets. From Submit on, the engine keeps the job's
@@ -179,8 +179,8 @@ type Engine interface {
 	Jobs(ctx context.Context, user string) ([]Record, error)
 	// Job returns one job, or an error of Kind NotExist.
 	Job(ctx context.Context, user, name string) (*Record, error)
-	// Logs copies what the engine has of the logs to w: those of workers that run, or ended lately. Each
-	// line has the name of the worker, a space, and a LogLine. Without Follow they come worker by worker.
+	// Logs copies the logs that the engine has to w: those of workers that run, or ended recently. Each
+	// line has the name of the worker, a space, and a LogLine. Without Follow the workers come in turn.
 	Logs(ctx context.Context, user, name string, opts LogOptions, w io.Writer) error
 	// Kill ends a job. It returns when nothing of it runs, and passes changes to tell meanwhile.
 	Kill(ctx context.Context, user, name string, tell func(*Record)) error
@@ -215,7 +215,7 @@ type LogOptions struct {
 	Follow  bool // until the end of the attempt, or for the attempt 0 of the job
 }
 
-// Over reports whether no more lines are to be waited for, of a job as r describes it.
+// Over reports whether no more lines can come for the job that r describes.
 func (o *LogOptions) Over(r *Record) bool {
 	return !o.Follow || r.State.Ended() || o.Attempt != 0 && r.Attempt > o.Attempt
 }

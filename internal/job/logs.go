@@ -28,7 +28,7 @@ type Logs struct {
 	seen map[string]*LogSeen // by worker: the lines of the store
 }
 
-// Stored passes the lines that the store has of a worker to emit, selected by the fields Lines and Since of opts.
+// Stored passes the lines of a worker in the store to emit, selected by the fields Lines and Since of opts.
 func (l *Logs) Stored(ctx context.Context, worker string, opts LogOptions, emit func(LogLine) error) error {
 	seen := &LogSeen{}
 	if l.seen == nil {

@@ -7,9 +7,9 @@ import (
 	"time"
 )
 
-// LogSeen remembers lines of the log of a worker, so that they are recognized in a copy of the log from another place. The
-// copy has another time for a line, up to maxLater later, if a node has noted it after the launcher, and it may not tell the two
-// streams apart.
+// LogSeen remembers lines of the log of a worker, so that they are recognized in a copy of the log from another source. In the
+// copy, the time of a line may be up to maxLater later, because a node records it after the launcher, and the two streams may not
+// be distinguished.
 type LogSeen struct {
 	ring   []seenLine // the last maxSeen lines
 	next   int
@@ -42,8 +42,8 @@ func (s *LogSeen) Add(l LogLine) {
 	s.next = (s.next + 1) % maxSeen
 }
 
-// Skip returns a function that reports whether a line was added, for the lines of a copy of the log. Each
-// time that a line was added counts for one line of the copy.
+// Skip returns a function that reports whether a line of a copy of the log was added before. A line that was
+// added n times matches n lines of the copy.
 func (s *LogSeen) Skip() func(LogLine) bool {
 	left, before := map[uint64][]time.Time{}, s.before // the times of each text
 	for _, seen := range s.ring {

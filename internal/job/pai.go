@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// PAI is what only the environment of a job of OpenPAI needs. Its task roles are the Roles. All their processes
-// have to end, unless the rules of a role end the attempt before.
+// PAI has the properties that only jobs of OpenPAI have. Their task roles are the Roles. An attempt ends when all
+// processes have ended, or earlier by the rules of a role.
 type PAI struct {
 	Protocol int    `json:"protocol"`            // 1: the JSON of the clusters on YARN; 2: the YAML of those on Kubernetes
 	Name     string `json:"name"`                // of the job, as OpenPAI allows it
@@ -23,7 +23,7 @@ type Port struct {
 	Count int    `json:"count"`
 }
 
-// PAIName returns the name of a task role as OpenPAI on Kubernetes may change it.
+// PAIName returns the name of a task role in the form that OpenPAI on Kubernetes uses.
 func PAIName(role string) string { return notPAIName.ReplaceAllString(strings.ToLower(role), "") }
 
 var notPAIName = regexp.MustCompile(`[^a-z0-9]`)

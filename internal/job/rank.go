@@ -24,7 +24,7 @@ func (d RankDir) Logs() string { return filepath.Join(string(d), "logs") }
 // root of a machine.
 func (d RankDir) Root() string { return filepath.Join(string(d), "root") }
 
-// Run is the directory for what launcher and uploader tell each other.
+// Run is the directory for the messages between launcher and uploader.
 func (d RankDir) Run() string { return filepath.Join(string(d), "run") }
 
 // Make makes the directories.

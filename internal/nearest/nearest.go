@@ -1,4 +1,4 @@
-// Package nearest finds the word that a misspelled one means.
+// Package nearest finds the known word that is nearest to a misspelled one.
 package nearest
 
 import "strings"

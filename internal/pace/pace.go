@@ -26,7 +26,7 @@ func Begin(w http.ResponseWriter, r *http.Request) *http.Request {
 	return r.WithContext(r.Context())
 }
 
-// Linger gives the rest of a body that nobody will read a second.
+// Linger gives the unread rest of a body a second.
 func Linger(w http.ResponseWriter) {
 	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(time.Second))
 }

@@ -14,8 +14,8 @@ import (
 	"github.com/paddlecloud/pfs/pfs"
 )
 
-// Grant is the result of a successful authentication, for connections that last. Check tells whether it is
-// still valid. A gateway whose configuration trusts names makes one from the account alone.
+// Grant is the result of a successful authentication, for long connections. Check tells whether it is still
+// valid. A gateway whose configuration trusts user names makes a Grant from the account alone.
 type Grant struct {
 	Account
 	Key     string    // the fingerprint of the public key that was proved; empty for passwords and tokens
@@ -55,7 +55,7 @@ func (s *Service) Authenticate(ctx context.Context, user, password, remote strin
 	}
 }
 
-// AuthenticateToken is Verify for connections that last.
+// AuthenticateToken is Verify for long connections.
 func (s *Service) AuthenticateToken(ctx context.Context, access string) (Grant, error) {
 	const op = "auth.AuthenticateToken"
 	if err := pfs.CheckContext(ctx, op, ""); err != nil {

@@ -10,13 +10,13 @@ import (
 	"github.com/paddlecloud/pfs/pfs"
 )
 
-// Account returns a grant for the account name, for gateways that know by other means who asks.
+// Account returns a grant for the account name, for gateways that identify users by other means.
 func (s *Service) Account(name string) (Grant, error) {
 	account, err := s.accounts.Get(name)
 	return Grant{Account: account}, err
 }
 
-// ByHDFSUser returns a grant for the only account with that user on HDFS. If there are several, the answer is NotExist as well.
+// ByHDFSUser returns a grant for the only account with that user on HDFS. It answers NotExist if there is none or several.
 func (s *Service) ByHDFSUser(user string) (Grant, error) {
 	const op = "auth.ByHDFSUser"
 	var found *Account
@@ -35,8 +35,9 @@ func (s *Service) ByHDFSUser(user string) (Grant, error) {
 	return Grant{Account: *found}, nil
 }
 
-// Sign returns a signature of message for the account of g, which only the replicas of this service can make. It ends
-// with the account, its password and its role. purpose keeps apart what different parts of the service sign.
+// Sign returns a signature of message for the account of g, which only the replicas of this service can make. The signature
+// becomes invalid when the account is removed or its password or role changes. purpose separates the signatures of different
+// parts of the service.
 func (s *Service) Sign(purpose string, g Grant, message []byte) []byte {
 	derive := func(key []byte, label string) []byte {
 		h := hmac.New(sha256.New, key)

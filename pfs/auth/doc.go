@@ -29,41 +29,41 @@
 // service stores only its SHA-256. It ends by Logout, by a change of the password or the role, with
 // the account, and when its user has too many newer ones.
 //
-// A link lets everybody who knows its address read one file or directory in the name of its user. The token in the
-// address is signed by a key that is made of the service's key; the file in links says what it is for. A link
+// A link lets everybody who knows its address read one file or directory with the rights of its user. The token in
+// the address is signed by a key that is derived from the service's key; the file in links has the path. A link
 // ends when it expires or is revoked, and with the generation of the account.
 //
 // # Failed logins
 //
 // Three counters limit guessing. A network is an IPv4 address or an IPv6 /56.
 //
-//   - An account from one network: 5 failures are free. After that each one makes the
-//     next attempt wait twice as long, from 1 second up to 30 seconds.
+//   - An account from one network: 5 failures are free. After that each failure doubles
+//     the delay of the next attempt, from 1 second up to 30 seconds.
 //   - A network, whatever the accounts: after 20 failures, accounts that have not logged
 //     in from there get 1 free failure instead of 5.
 //   - An account, from all networks: after 50 failures the account counts as under attack.
 //     Networks that it has not logged in from get 1 free failure, and wait up to 15
 //     minutes.
 //
-// The last two counters refuse nobody on purpose: a lock that strangers can close would shut users
-// out. The correct password of an account that has not failed from a network is accepted there at
-// once, whoever else fails there. An attacker at the owner's own address can delay the owner's
-// logins by 30 seconds at a time; existing sessions continue. In exchange, an attacker gets one
-// immediate guess for each account from every network under his control. With passwords of at least
-// 8 bytes, and at most two passwords checked at a time, that is far from enough. Counters are reset
-// after an hour without a failure.
+// The last two counters only delay, because strangers could use a lock to shut users out. The correct
+// password of an account that has not failed from a network is accepted there at once, whichever
+// other accounts fail there. An attacker at the owner's own address can delay the owner's logins by
+// 30 seconds at a time; existing sessions continue. In exchange, an attacker gets one immediate guess
+// for each account from every network under his control. With passwords of at least 8 bytes, and at
+// most two passwords checked at a time, that is far from enough. Counters are reset after an hour
+// without a failure.
 //
 // # Files
 //
 //	service, identity               the entry points, and the resulting identity
-//	authenticate                    the same for connections that last and for protocols that send passwords often
+//	authenticate                    the same for long connections and for protocols that send passwords often
 //	accounts*, account, table       the accounts file, queries and changes; one account; all of them
 //	codec                           the accounts file as text, and its validation
 //	hdfsuser                        the name of an account on HDFS
 //	keys                            public keys of SSH
 //	hash, hasher                    passwords, and the limit of concurrent checks
 //	access, key                     access tokens, and the key that signs them
-//	delegate                        what gateways use: signatures, and sessions for programs that act for a user
+//	delegate                        for gateways: signatures, and sessions for programs that act for a user
 //	refresh*                        refresh tokens, and the removal of ended ones
 //	link                            share links
 //	limiter                         failed logins, and the limit of counters

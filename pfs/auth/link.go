@@ -19,7 +19,7 @@ import (
 	"github.com/paddlecloud/pfs/pfs"
 )
 
-// Link lets everybody who has its token read one file or directory in the name of its user, until it expires.
+// Link lets everybody who has its token read one file or directory with the rights of its user, until it expires.
 type Link struct {
 	ID         string    `json:"-"` // identifies it among the links of its user
 	Token      string    `json:"-"` // goes into the address
@@ -145,8 +145,8 @@ func (s *Service) RevokeLink(_ context.Context, user, id string) (Link, error) {
 	return l, removedIsFine(op, syncDir(dir))
 }
 
-// OpenLink returns the link with a token, and the grant of its user. A token that is not valid, has expired or was revoked
-// gets one answer, and so does one of an account that was removed or has changed its password or role.
+// OpenLink returns the link with a token, and the grant of its user. The answer is the same for tokens that are invalid, expired
+// or revoked, and for tokens of accounts that were removed or have changed their password or role.
 func (s *Service) OpenLink(ctx context.Context, token string) (Link, Grant, error) {
 	const op = "auth.OpenLink"
 	if err := pfs.CheckContext(ctx, op, ""); err != nil {

@@ -9,14 +9,14 @@
 //
 // On the store of a datacenter the first two are home/USER and public below its Dir.
 //
-// # Who may do what
+// # Permissions
 //
 // Users may do everything in their own home, except removing or renaming the home itself, and may
-// read what is public. Every access to another home answers Permission before any store is asked,
-// so the answer does not depend on what is there; a listing of the homes shows the user's own
-// only. Publishers also change what is public. Administrators do that too, see and change every
-// home, set quotas and sweep. A mapped directory is for those whom it admits and for
-// administrators; to all others it looks like a missing one.
+// read public directories. Every access to another home answers Permission before any store is
+// asked, so the answer does not depend on the files there. A listing of the homes shows only the
+// user's own home. Publishers also change public directories. Administrators may do that too, see
+// and change every home, set quotas and sweep. A mapped directory is visible to the users that it
+// admits and to administrators; to all others it looks like a missing directory.
 //
 // The directories above these (/, /pfs, /pfs/DC, .../home, .../public, .../mnt, .../mnt/NAME) are
 // fixed for everybody: removing or renaming one answers Invalid, as for a root, and any other
@@ -26,27 +26,27 @@
 //
 // /pfs/DC/public/dataset/NAME/N is version N of a published dataset, N from 1 on. A version is
 // complete once it has a manifest (.PREFIX.manifest). Then every change in it answers ReadOnly to
-// everybody, and so does removing or renaming the dataset. Only administrators remove a version;
+// everybody, and so does removing or renaming the dataset. Only administrators may remove a version;
 // after that a publisher may make it anew. There are two exceptions. The file .publishing of a
-// complete version may still be removed. And where several services share a store, one may need
-// up to a second to see a manifest that came through another.
+// complete version may still be removed. And if several services share a store, one of them may need
+// up to a second to see a manifest that was written through another.
 //
-// A file NAME/latest that holds the number of a version is shown as a link to that version. A file
-// that was opened through it stays in that version. latest is written like any other file.
+// A file NAME/latest that holds the number of a version is shown as a link to this version. A file
+// that was opened through the link stays in its version. latest is written like any other file.
 //
-// # Whose files are on the stores
+// # File owners on the stores
 //
-// Where a store can give files to users (pfs.OwnershipGiver), a home and everything made in it
-// belong to its user, whoever makes it. New files in a mapped directory belong to the user who
-// makes them; public files belong to the service. A rename changes no owner. The service makes
-// every access with its own rights, except in a mapped directory that keeps the store's
-// permissions (pfs.Impersonator): there it acts as the user who asks. An identity without a name
-// and numbers on the stores owns nothing there and enters no such directory.
+// If a store can give files to users (pfs.OwnershipGiver), a home and all files made in it belong to
+// its user, whoever makes them. New files in a mapped directory belong to the user who makes them;
+// public files belong to the service. A rename changes no owner. The service makes every access with
+// its own rights, except in a mapped directory that keeps the store's permissions
+// (pfs.Impersonator): there it acts as the requesting user. An identity without a name and numbers
+// on the stores owns nothing there and may not enter such a directory.
 //
 // # Files
 //
 //	namespace, spelling              the tree as one user sees it, and the spellings of its paths
-//	place, policy                    what a path is by its place, and who may do what there
+//	place, policy                    the classes of paths, and the permissions for each
 //	homes, makehome, others          homes: use, creation, and work on them by administrators
 //	published, version               complete versions of datasets, and their latest one
 //	mapped                           mapped directories, and who may enter them

@@ -144,8 +144,8 @@ func (s *Server) logged(c ssh.ConnMetadata, g auth.Grant, err error) (*ssh.Permi
 	return &ssh.Permissions{ExtraData: map[any]any{grantKey{}: g}}, err
 }
 
-// Serve serves the connections of l until ctx is done or l fails for good. Then it ends all connections, and keeps open uploads
-// to be continued.
+// Serve serves the connections of l until ctx is done or l fails permanently. Then it ends all connections, and keeps open
+// uploads so that they can be continued.
 func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()

@@ -1,13 +1,13 @@
-// Package sftpfs is a store on a host that is reached by SFTP, such as an existing tunnel
-// server. It uses github.com/pkg/sftp over golang.org/x/crypto/ssh.
+// Package sftpfs is a store on a host that is reached by SFTP. It uses github.com/pkg/sftp over
+// golang.org/x/crypto/ssh.
 //
 // # The server
 //
 // The server must speak version 3 of the protocol with the extensions posix-rename@openssh.com
 // and fsync@openssh.com, as OpenSSH does. Without them a file could be lost while it is replaced,
-// so Open refuses such a server. statvfs@openssh.com is used if the server offers it. The host key must
-// be in the known_hosts file. SFTP does not say which names are links of one file, so the store makes no
-// hard links.
+// so Open refuses such a server. statvfs@openssh.com is used if the server offers it. The host key
+// must be in the known_hosts file. SFTP does not tell which names are links to one file, so the store
+// makes no hard links.
 //
 // # Promises
 //
@@ -29,10 +29,10 @@
 //
 // # Listings
 //
-// pkg/sftp reads whole directories into memory. Listings use a channel of their own instead, of
-// which readdir.go implements the five requests that they need, so that a page takes the memory of a
-// page. A directory stays open between its pages. A token also names the last entry, so another
-// process can continue by reading the directory from the start to that entry.
+// pkg/sftp reads whole directories into memory. Listings therefore use their own channel, for which
+// readdir.go implements the five necessary requests, so that they need memory for one page only. A
+// directory stays open between its pages. A token also names the last entry, so another process can
+// continue by reading the directory from the start to this entry.
 //
 // # Files
 //
@@ -42,5 +42,5 @@
 //	readdir            the requests of listings
 //	change             directories, links, renames, removals, attributes
 //	open, handle       files open for reading; files changed in place
-//	staged, sweep      uploads; removal of those that were abandoned
+//	staged, sweep      uploads; removal of abandoned uploads
 package sftpfs

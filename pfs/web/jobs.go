@@ -22,7 +22,7 @@ import (
 	"github.com/paddlecloud/pfs/pfs/wire"
 )
 
-// Jobs is what the pages of jobs need. The engines are asked by the methods of package jobhttp, which Config.Service serves.
+// Jobs configures the pages of jobs. They call the engines by the methods of package jobhttp, which Config.Service serves.
 // Without datacenters there are no such pages.
 type Jobs struct {
 	Datacenters []JobDatacenter

@@ -4,20 +4,20 @@
 // A path below the prefix is the path in the tree: PREFIX/pfs/dc/home/alice/f is /pfs/dc/home/alice/f. Users
 // authenticate each request, with name and password (Basic) or with an access token (Bearer).
 //
-// golang.org/x/net/webdav reads conditions, locks and the XML of LOCK and PROPPATCH, and calls the tree
-// of the request (tree.go), where each operation is one of this project. PROPFIND and GET are served here, because there
-// the package would hold whole directories in memory and answer every error as "not found".
+// golang.org/x/net/webdav parses conditions, locks and the XML of LOCK and PROPPATCH, and calls the tree of the
+// request (tree.go), whose operations are those of this project. PROPFIND and GET are served here, because for them
+// x/net/webdav would hold whole directories in memory and answer every error as "not found".
 //
-// PUT is an upload: the file appears whole or not at all, and an upload that is cut leaves nothing. COPY and MOVE
-// work inside the service; what they replace disappears only when the new one is there. PROPFIND answers a directory page
-// by page and refuses Depth: infinity. Locks are those of one replica, and advisory: they bind WebDAV clients only.
-// Links are shown as what they lead to; a link that leads nowhere is left out.
+// PUT is an upload: the file appears whole or not at all, and an interrupted upload leaves nothing. COPY and MOVE
+// work inside the service; a replaced target disappears only when the new one is complete. PROPFIND answers a
+// directory page by page and refuses Depth: infinity. Locks are held by one replica, and advisory: they bind WebDAV
+// clients only. Links are shown as their targets; dangling links are left out.
 //
 // # Files
 //
 //	webdav, answer    requests and their answers
 //	tree, replace     operations: names, directories, moves and copies
-//	upload, download  content that comes and goes, and what a slow client may take
+//	upload, download  uploads, downloads, and bounds for slow clients
 //	propfind, props   properties
 //	locks             locks of users
 package webdav

@@ -6,20 +6,20 @@
 //
 // # Redirects
 //
-// CREATE and APPEND have two steps, as with a NameNode and a DataNode. The first one carries no data and is answered
-// with the address for the second. That address is at this gateway again, by the name that the client used, and it
-// carries a signature in place of credentials: for this user, operation, path and parameters. It ends with the token and
-// the session that asked for it, and after an hour. Any replica accepts it. An address for CREATE is also bound to the version that the file had, so it creates the file
-// once.
+// CREATE and APPEND have two steps, as with a NameNode and a DataNode. The first step carries no data and is answered
+// with the address for the second. This address is at the gateway itself, under the name that the client used. In place
+// of credentials it carries a signature for this user, operation, path and parameters. It ends with the token and the
+// session of the first step, and after an hour. Any replica accepts it. An address for CREATE is also bound to the
+// version of the existing file, so it creates the file once.
 //
 // # Modes
 //
 // SETPERMISSION succeeds, but it never gives group and others a right that they did not have, because programs set
-// 777 without need. What users may do is decided by the tree, not by modes.
+// 777 without need. The tree decides access, not modes.
 //
 // # Files
 //
-//	server, authenticate, path       how a request comes in, whose it is, and what it names
+//	server, authenticate, path       requests, their users, and their paths
 //	params, json, remoteexception    parameters, answers and refusals, as Hadoop spells them
 //	read, write, redirect            OPEN; CREATE and APPEND; the signed addresses of their second steps
 //	attributes, listing, names       describing, listing, making, renaming and removing
@@ -70,10 +70,10 @@ type Config struct {
 	// the account. Default: no such path exists.
 	Root string
 
-	// TrustUserName believes the parameter user.name, except if it names an administrator.
+	// TrustUserName accepts the parameter user.name without a password, except if it names an administrator.
 	TrustUserName bool
 
-	// Refused is told of passwords and names that were refused. Default: nobody is.
+	// Refused is called for refused passwords and names. Default: nothing.
 	Refused func(ctx context.Context, user, remote string, err error)
 
 	Logger *slog.Logger // default: discard

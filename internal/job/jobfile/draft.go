@@ -11,7 +11,7 @@ import (
 	"github.com/paddlecloud/pfs/pfs"
 )
 
-// Draft is a job.Spec in the making, from its default values, a file and single settings.
+// Draft is an unfinished job.Spec: default values, overridden by a file and by single settings.
 type Draft struct {
 	Spec             job.Spec // without its roles
 	Trainer, Pserver job.Role
@@ -173,7 +173,7 @@ func addOutput(d *Draft, text string) error {
 	return nil
 }
 
-// Set sets what key means in this project's YAML; "env" and "node-selector" take NAME=VALUE. The keys of lists and maps add to them.
+// Set sets the key of this project's YAML; "env" and "node-selector" take NAME=VALUE. Keys of lists and maps add to them.
 func (d *Draft) Set(key, text string) error {
 	d.lost = slices.DeleteFunc(d.lost, func(l Left) bool { return l.Option() == key })
 	if err := setters[key](d, text); err != nil || d.tasks == nil {
@@ -182,7 +182,7 @@ func (d *Draft) Set(key, text string) error {
 	return d.setTasks(key)
 }
 
-// Load sets what a file describes, and returns what jobs do not have. The error names all mistakes in the file.
+// Load sets the values of a file, and returns the fields that jobs lack. The error names all mistakes in the file.
 func (d *Draft) Load(f *File) ([]Left, error) {
 	tasks, left, err := f.tasks()
 	var values []Setting
@@ -210,8 +210,8 @@ func (d *Draft) Load(f *File) ([]Left, error) {
 	return left, joined(wrong)
 }
 
-// Undecided returns an error if the file says something that changes what runs, jobs do not have, and no setting decides.
-// by says how the user sets a key.
+// Undecided returns an error if the file has a field that changes what runs, that jobs lack, and that no setting decides. by
+// returns how the user sets a key.
 func (d *Draft) Undecided(by func(key string) string) error {
 	var texts []string
 	for _, l := range d.lost {
@@ -252,7 +252,7 @@ const v1Entry = `if [ "$TRAINING_ROLE" = PSERVER ]; then
 fi
 exec paddle train --config="$TOPOLOGY" --local=0 --trainer_id="$PADDLE_INIT_TRAINER_ID" --num_gradient_servers="$PADDLE_INIT_NUM_GRADIENT_SERVERS" --pservers="$PADDLE_INIT_PSERVERS" --port="$PADDLE_INIT_PORT" --ports_num="$PADDLE_INIT_PORTS_NUM" --ports_num_for_sparse="$PADDLE_INIT_PORTS_NUM_FOR_SPARSE" --num_passes="$PADDLE_INIT_NUM_PASSES" --trainer_count="$PADDLE_INIT_TRAINER_COUNT" --use_gpu="$PADDLE_INIT_USE_GPU" --save_dir="$PFS_OUTPUT"`
 
-// Finish completes the Spec but for the user, the datacenter and the package.
+// Finish completes the Spec, except for the user, the datacenter and the package.
 func (d *Draft) Finish() *job.Spec {
 	s := &d.Spec
 	if d.tasks != nil {

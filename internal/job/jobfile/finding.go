@@ -9,7 +9,7 @@ import (
 	"github.com/paddlecloud/pfs/pfs"
 )
 
-// Severity says what a Finding means for the job.
+// Severity is the severity of a Finding.
 type Severity string
 
 // A file with an Error does not run as it is, or not as it says. A Warning is legal, and probably not meant.

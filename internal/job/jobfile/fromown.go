@@ -95,7 +95,7 @@ type Setting struct {
 	Place     string // FILE:LINE:COLUMN
 }
 
-// Settings returns the job in the terms of this project's YAML, and what those do not have.
+// Settings returns the job as keys of this project's YAML, and the fields that the YAML lacks.
 func (f *File) Settings() ([]Setting, []Left, error) {
 	if err := f.Err(); err != nil {
 		return nil, nil, err

@@ -12,8 +12,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// Job is what the formats have in common. Containers are described as Kubernetes does; each role has one that
-// trains, its first.
+// Job has the common fields of the formats. Containers are described as in Kubernetes; the first container of a role
+// is the one that trains.
 type Job struct {
 	Name        string            `json:"name,omitempty"`
 	Namespace   string            `json:"namespace,omitempty"`
@@ -211,7 +211,7 @@ func (j *Job) kinds() {
 	}
 }
 
-// Write returns the job in a format, and what that format does not have.
+// Write returns the job in a format, and the fields that the format lacks.
 func (j *Job) Write(to Format) ([]byte, []Left, error) {
 	rest := clone(j)
 	rest.doc, rest.origins = j.doc, j.origins

@@ -26,7 +26,7 @@ var options = []struct {
 	{atFirstUse(`^authFile$|\.auth\b|\.imagePullSecrets\b`), "registry"},
 }
 
-// Matters reports whether the job would run otherwise without the field.
+// Matters reports whether the job would run differently without the field.
 func (l Left) Matters() bool {
 	switch l.format {
 	case "":
@@ -37,7 +37,7 @@ func (l Left) Matters() bool {
 	return !kubeInforms().MatchString(l.Field)
 }
 
-// Option returns the key for Draft.Set with which a user decides what the field says; "" if there is none.
+// Option returns the key of Draft.Set with which a user replaces the field; "" if there is none.
 func (l Left) Option() string {
 	for _, o := range options {
 		if o.field().MatchString(l.Field) {

@@ -13,12 +13,12 @@ import (
 
 // Transport sends a request to a service. pfs/client has one.
 type Transport interface {
-	// Extension writes the answer to what begin returns. It calls begin again if it repeats the request.
+	// Extension writes the answer to the writer that begin returns. It calls begin again if it repeats the request.
 	Extension(ctx context.Context, method string, request []byte, begin func() io.Writer) error
 }
 
-// Client is the engine of a datacenter on a service. The service knows the user: the users of the
-// methods are ignored.
+// Client is the engine of a datacenter on a service. The service authenticates the user, so the user
+// arguments of the methods are ignored.
 type Client struct {
 	t          Transport
 	datacenter string
@@ -29,8 +29,8 @@ var (
 	_ job.Registrar = (*Client)(nil)
 )
 
-// Engine returns the name of the engine of a datacenter, empty if it names none. Services that know
-// nothing of jobs have none.
+// Engine returns the name of the engine of a datacenter, empty if it has none, as on services without
+// jobs.
 func Engine(ctx context.Context, t Transport, datacenter string) (string, error) {
 	reply, err := ask[engineReply](ctx, t, methodEngine, request{Datacenter: datacenter})
 	if errors.Is(err, pfs.Unsupported) {
@@ -89,7 +89,7 @@ func (c *Client) Job(ctx context.Context, _, name string) (*job.Record, error) {
 	return ask[*job.Record](ctx, c.t, methodJob, c.request(name))
 }
 
-// Logs is Engine.Logs. When the answer is cut off, it asks again and leaves out the lines that it has written.
+// Logs is Engine.Logs. When the answer is cut off, it asks again and skips the lines that it has written.
 func (c *Client) Logs(ctx context.Context, _, name string, opts job.LogOptions, w io.Writer) error {
 	q := c.request(name)
 	q.Logs = (*logOptions)(&opts)

@@ -1,4 +1,4 @@
-// Package jobtest has what tests of jobs need: a job.Engine that carries out nothing, and a double of OpenPAI.
+// Package jobtest has test doubles for jobs: a job.Engine that runs nothing, and an OpenPAI.
 package jobtest
 
 import (

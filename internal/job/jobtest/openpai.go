@@ -19,8 +19,8 @@ import (
 	"time"
 )
 
-// OpenPAI is a server with the REST API of OpenPAI: version 1, as 0.9 to 0.13 have it, or version 2. With Dir it runs the tasks of jobs as
-// processes; without, they change their states only by Set. It answers errors with the codes and texts of OpenPAI.
+// OpenPAI is a server with the REST API of OpenPAI: version 1, as in OpenPAI 0.9 to 0.13, or version 2. With Dir it runs the
+// tasks of jobs as processes; without Dir, only Set changes their states. Its errors have the codes and texts of OpenPAI.
 type OpenPAI struct {
 	API      string // "v1" or "v2"
 	User     string
@@ -33,7 +33,7 @@ type OpenPAI struct {
 
 	// Refuse, if not nil, answers a request in place of the server if it returns true.
 	Refuse func(w http.ResponseWriter, r *http.Request) bool
-	// Lose, if not nil, tells of a request whether its answer is lost.
+	// Lose, if not nil, reports whether the answer to a request is lost.
 	Lose func(r *http.Request) bool
 
 	mu      sync.Mutex

@@ -14,7 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 )
 
-// Config says how jobs run on a cluster.
+// Config configures how jobs run on a cluster.
 type Config struct {
 	Kubeconfig  string // the file with the credentials; empty: those of the pod that this program runs in
 	Image       string // of this project, for the containers beside the user's
@@ -32,7 +32,7 @@ type Config struct {
 	Operators   []string            // that users may choose as the engine, besides Kubernetes itself: PaddleJob, Volcano
 }
 
-// Mount says who mounts /pfs in a pod.
+// Mount tells how /pfs is mounted in a pod.
 type Mount string
 
 // The mounts.

@@ -18,8 +18,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// The names of the engine. Each uses other objects to make the pods of an attempt. The cluster must have the operators that
-// Config.Operators names.
+// The names of the engine. Each name stands for other objects that make the pods of an attempt. The cluster must have the
+// operators that Config.Operators names.
 const (
 	Name      = "kubernetes" // a Job for trainers, and a StatefulSet for parameter servers
 	PaddleJob = "paddlejob"  // a PaddleJob of the paddle-operator

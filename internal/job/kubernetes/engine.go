@@ -27,10 +27,11 @@ type Options struct {
 	Token func(user string) (token string, expires time.Time, err error)
 	// Store returns the namespace as the user sees it.
 	Store func(user string) (pfs.FileSystem, error)
-	// Commit writes the marker of an attempt whose trainers have all succeeded. Its error says whose outputs are
-	// missing or incomplete.
+	// Commit writes the marker of an attempt whose trainers have all succeeded. Its error names the workers whose
+	// outputs are missing or incomplete.
 	Commit func(ctx context.Context, fsys pfs.FileSystem, spec *job.Spec, attempt int, workers []string) error
-	// Abandon writes the marker for incomplete outputs where w has none, and sets it in w. It is called when no uploader of w is left.
+	// Abandon writes the marker for incomplete outputs if w has no marker, and sets it in w. It is called when no uploader of
+	// w is left.
 	Abandon func(ctx context.Context, fsys pfs.FileSystem, spec *job.Spec, w *job.Worker, reason string) error
 	Log     *slog.Logger
 }

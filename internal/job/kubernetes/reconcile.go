@@ -28,9 +28,9 @@ const (
 	submitTime = 10 * time.Minute
 )
 
-// Run reconciles all jobs until ctx is done: it begins attempts, renews tokens, writes records, and removes what is
-// over. Any number of replicas may do so at a time: each change is a change of an object that only one of them can make,
-// or one that does no harm when it is made twice.
+// Run reconciles all jobs until ctx is done: it begins attempts, renews tokens, writes records, and removes objects of
+// ended jobs. Any number of replicas may run concurrently: each change is a change of an object that only one of them can
+// make, or is harmless when it is made twice.
 func (e *Engine) Run(ctx context.Context) {
 	go e.watchPods(ctx)
 	written := map[key]string{}

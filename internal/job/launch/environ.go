@@ -67,8 +67,8 @@ func (r *Rank) role() job.Role {
 // entry returns the command for a shell.
 func (r *Rank) entry() string { return cmp.Or(r.role().Entry, r.Spec.Entry) }
 
-// Environ returns the environment of the entry: base, what the user set, and the variables of
-// PaddlePaddle's clusters since 2017. Later ones replace earlier ones.
+// Environ returns the environment of the entry: base, the variables of the user, and the variables of
+// PaddlePaddle's clusters since 2017. Later variables replace earlier ones.
 func (r *Rank) Environ(base []string) []string {
 	env := map[string]string{}
 	for _, kv := range base {

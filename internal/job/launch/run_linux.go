@@ -18,8 +18,8 @@ import (
 // forwarded are the signals that the entry gets.
 var forwarded = []os.Signal{syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP, syscall.SIGQUIT, syscall.SIGUSR1, syscall.SIGUSR2}
 
-// Run runs the entry of a rank to its end and returns the exit record, which it has also written. The
-// error says that there is no record, so nobody knows of the end of the entry.
+// Run runs the entry of a rank to its end and returns the exit record, which it has also written. After an
+// error there is no record, so the end of the entry is not known.
 //
 // Run is for a process that does nothing else: it takes over all signals, and waits for, or ends, every
 // process that descends from this one.

@@ -1,13 +1,13 @@
 // Package local is the job.Engine whose workers are processes of this machine. They run as the user who
 // submits the job.
 //
-// A job has a supervisor, a process that goes on when the command has ended. It starts one launcher for
+// A job has a supervisor, a process that continues when the command has ended. It starts one launcher for
 // each rank, which runs the entry (package launch), and it uploads outputs and logs (package output).
 // Options.Command makes the command lines of both: the program calls Supervise and Launch in them.
 //
-// Everything that a supervisor knows is on disk. If it dies, the launchers go on, and the next use of
-// the Engine starts another supervisor, which takes over. A process is alive as long as its lock is held,
-// so no number of a process is ever mistaken for another one.
+// The whole state of a supervisor is on disk. If it dies, the launchers continue, and the next use of the
+// Engine starts another supervisor, which takes over. A process is alive as long as its lock is held, so
+// a reused process ID is never mistaken for the old process.
 //
 // The directory of a job, below Options.Dir:
 //

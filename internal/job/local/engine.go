@@ -28,7 +28,7 @@ import (
 // poll is the time between two looks at the files of a job.
 const poll = 50 * time.Millisecond
 
-// Engine carries jobs out on this machine.
+// Engine runs jobs on this machine.
 type Engine struct{ opts Options }
 
 var _ job.Engine = (*Engine)(nil)
@@ -48,8 +48,8 @@ func Describe(name string) (datacenter, service string, err error) {
 	return s.Record.Spec.Datacenter, s.Service, nil
 }
 
-// Datacenter returns the datacenter of the user's jobs if all of them are below top; "" if not. alias is their Options.Service, or the
-// datacenter itself. Without names it is that of any job.
+// Datacenter returns the datacenter of the user's jobs names if all of them are below top; "" if not. alias is their
+// Options.Service, or the datacenter itself. Without names it is the datacenter of any job.
 func Datacenter(top, alias, user string, names []string) (string, error) {
 	files, err := filepath.Glob(filepath.Join(top, "*", stateFile))
 	if err != nil {
@@ -330,7 +330,7 @@ func (e *Engine) Kill(ctx context.Context, user, name string, tell func(*job.Rec
 	return nil
 }
 
-// Delete removes the directory of a job that has ended. It refuses if that has the only copy of outputs.
+// Delete removes the directory of a job that has ended. It refuses if the directory has the only copy of outputs.
 func (e *Engine) Delete(ctx context.Context, user, name string) error {
 	const op, patience = "local.Delete", 5 * time.Second
 	d, s, err := e.load(user, name)

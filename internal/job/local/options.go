@@ -31,10 +31,10 @@ type Options struct {
 	Grace time.Duration
 }
 
-// DefaultGrace is that of Kubernetes.
+// DefaultGrace is the default of Kubernetes.
 const DefaultGrace = 30 * time.Second
 
-// What Options.Command is asked for.
+// The processes of a job, for Options.Command.
 const (
 	Supervisor = "supervise" // calls Supervise
 	Launcher   = "launch"    // calls Launch

@@ -58,8 +58,8 @@ type supervisor struct {
 	killed chan struct{} // closed by a request to end the job
 }
 
-// Supervise carries out the job in the directory name until it has ended. It returns at once if another
-// process does that. If ctx ends first, the ranks go on, and another supervisor can take over.
+// Supervise runs the job in the directory name until it has ended. It returns at once if another process
+// does that. If ctx ends first, the ranks continue, and another supervisor can take over.
 func Supervise(ctx context.Context, opts Options, name string) error {
 	s := &supervisor{opts: opts, dir: dir(name), log: slog.New(slog.NewTextHandler(boundedLog{os.Stderr}, nil)), killed: make(chan struct{}),
 		pool: transfer.NewPool(output.DefaultMemory)}

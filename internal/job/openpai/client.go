@@ -286,7 +286,7 @@ func (c *client) send(ctx context.Context, q call, token string, reply any) erro
 // millis is a time in milliseconds since 1970; null, 0 and a text are none.
 type millis struct{ time.Time }
 
-// UnmarshalJSON never fails: a time that is not one is not known.
+// UnmarshalJSON never fails: an invalid time is unknown.
 func (m *millis) UnmarshalJSON(b []byte) error {
 	if n, err := strconv.ParseFloat(string(b), 64); err == nil && n > 0 {
 		m.Time = time.UnixMilli(int64(n)).UTC()

@@ -11,7 +11,7 @@ import (
 	"github.com/paddlecloud/pfs/pfs"
 )
 
-// Config says how jobs run on a cluster of OpenPAI.
+// Config configures how jobs run on a cluster of OpenPAI.
 type Config struct {
 	Address string // URL of the REST server, without /api
 	API     string // V1, V2, or empty: the server tells

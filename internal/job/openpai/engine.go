@@ -32,11 +32,13 @@ type Options struct {
 	Logout func(ctx context.Context, session string) error
 	// Store returns the namespace as the user sees it.
 	Store func(user string) (pfs.FileSystem, error)
-	// Commit writes the marker of an attempt whose workers have all succeeded. Its error says whose outputs are missing or incomplete.
+	// Commit writes the marker of an attempt whose workers have all succeeded. Its error names the workers whose outputs are
+	// missing or incomplete.
 	Commit func(ctx context.Context, fsys pfs.FileSystem, spec *job.Spec, attempt int, workers []string) error
-	// Abandon writes the marker for incomplete outputs where w has none, and sets it in w. It is called when no uploader of w is left.
+	// Abandon writes the marker for incomplete outputs if w has no marker, and sets it in w. It is called when no uploader of
+	// w is left.
 	Abandon func(ctx context.Context, fsys pfs.FileSystem, spec *job.Spec, w *job.Worker, reason string) error
-	// Exit returns how the program of w ended, nil if the store does not know.
+	// Exit returns the exit record of w, nil if the store has none.
 	Exit func(ctx context.Context, fsys pfs.FileSystem, spec *job.Spec, w *job.Worker) (*job.Exit, error)
 	Log  *slog.Logger
 }

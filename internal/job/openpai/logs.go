@@ -15,8 +15,8 @@ import (
 	"github.com/paddlecloud/pfs/pfs/retry"
 )
 
-// Logs copies logs to w. The tasks themselves bring theirs to the store within seconds, with the time of each line; of a task that never got
-// so far, OpenPAI's own log tells why.
+// Logs copies logs to w. The tasks upload their logs to the store within seconds, with the time of each line. For a task without
+// uploaded logs, Logs copies OpenPAI's own log.
 func (e *Engine) Logs(ctx context.Context, user, name string, opts job.LogOptions, w io.Writer) error {
 	l := &following{engine: e, opts: opts, w: w, read: map[string]*readLog{}}
 	for {

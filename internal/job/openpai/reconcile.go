@@ -23,8 +23,8 @@ const (
 	maxSettled = 100_000
 )
 
-// Run reconciles all jobs until ctx is done: it writes records, begins attempts, and settles what has ended. Any number of replicas may do
-// so at a time: what one does twice is the same.
+// Run reconciles all jobs until ctx is done: it writes records, begins attempts, and completes ended ones. Any number of replicas may
+// run concurrently, because each step is idempotent.
 func (e *Engine) Run(ctx context.Context) {
 	for ctx.Err() == nil {
 		if err := e.pass(ctx); err != nil && ctx.Err() == nil {

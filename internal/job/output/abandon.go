@@ -13,9 +13,9 @@ import (
 )
 
 // Abandon writes the marker Incomplete for each run of w in its attempt that has none. The caller knows
-// that the uploaders of w have ended. The marker has the reason and counts what the store has. There is no
-// manifest, because nobody has compared the files with those of the program. A run of which neither the
-// store nor w knows that it began gets no marker. Abandon sets the marker of the last run in w.
+// that the uploaders of w have ended. The marker has the reason and the number of files in the store. There
+// is no manifest, because the files were not compared with those of the program. A run that is known
+// neither to the store nor to w gets no marker. Abandon sets the marker of the last run in w.
 func Abandon(ctx context.Context, fsys pfs.FileSystem, spec *job.Spec, w *job.Worker, reason string) error {
 	ctx = budgeted(ctx, retry.Default)
 	runs, err := runsOf(ctx, fsys, job.OutputDir(spec, w.Attempt, w.Name))

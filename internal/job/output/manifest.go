@@ -29,7 +29,7 @@ type LeftOut struct {
 	Path   string `json:"path"` // quoted as in Go if it is no path
 	Reason string `json:"reason"`
 
-	// Lost is true if content is missing: the outputs are incomplete. A socket has none, for example.
+	// Lost is true if content is missing, so that the outputs are incomplete. A socket, for example, has no content.
 	Lost bool `json:"lost,omitempty"`
 }
 

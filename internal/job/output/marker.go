@@ -41,8 +41,8 @@ type Marker struct {
 	Uploader string    `json:"uploader"`          // see claim; empty if Abandon wrote the marker
 	Written  time.Time `json:"written"`
 
-	// AfterExit is the time from the end of the entry to this marker, and Rate the bytes a second at which
-	// outputs were sent. Both tell how long a pod must be allowed to live after its program.
+	// AfterExit is the time from the end of the entry to this marker, and Rate the upload rate in bytes a
+	// second. Both tell how long a pod must live after its program has ended.
 	AfterExit float64 `json:"seconds_after_exit,omitempty"`
 	Rate      int64   `json:"bytes_per_second,omitempty"`
 

@@ -45,7 +45,7 @@ const (
 	maxReasons = 10
 )
 
-// Options say what to upload, and where to.
+// Options select the files to upload, and their target.
 type Options struct {
 	FS   pfs.FileSystem // the store, or a service
 	Dir  pfs.Path       // for the outputs: RestartDir(job.OutputDir(...), restart)
