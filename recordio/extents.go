@@ -5,9 +5,9 @@ import "slices"
 // Extent is a part of a file, in bytes.
 type Extent struct{ Off, Len int64 }
 
-// Extents returns what ReadBatch of these records reads of the file, in ascending order and without
-// overlap, so that a caller can fetch it in one request. It leaves out chunks that are decoded
-// whole. It ignores numbers of records that do not exist.
+// Extents returns the parts of the file that ReadBatch of these records reads, in ascending order and
+// without overlap, so that a caller can fetch them in one request. It leaves out chunks that are
+// decoded whole. It ignores numbers of records that do not exist.
 func (f *File) Extents(indices []int64) []Extent {
 	sorted := slices.Sorted(slices.Values(indices))
 	from, _ := slices.BinarySearch(sorted, 0)

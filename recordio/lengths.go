@@ -77,7 +77,7 @@ func (s *LengthStats) Entropy() float64 {
 	return e
 }
 
-// LengthRange says how many records have from From to To bytes.
+// LengthRange has the number of records of From to To bytes.
 type LengthRange struct {
 	From    int   `json:"from"`
 	To      int   `json:"to"`

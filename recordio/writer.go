@@ -195,8 +195,8 @@ func (w *Writer) finish() error {
 // Stats returns the current counts.
 func (w *Writer) Stats() WriterStats { return w.stats }
 
-// Index returns the index of what was written. It requires that the options ask for an index and
-// that Close returned nil.
+// Index returns the index of the written records. The options must ask for an index, and Close must
+// have returned nil.
 func (w *Writer) Index() (*Index, error) {
 	switch {
 	case w.index == nil:

@@ -51,7 +51,7 @@ func (o WriterOptions) check() error {
 	return nil
 }
 
-// WriterStats counts what a Writer has taken and written.
+// WriterStats counts the records and bytes that a Writer has taken and written.
 type WriterStats struct {
 	Records     int64 // records written so far
 	RecordBytes int64 // in these records, without their lengths

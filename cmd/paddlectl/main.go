@@ -4,8 +4,8 @@
 // The commands are in folders: files (cp, ls, mv, ...), dataset, recordio, config (with login and logout)
 // and help; mount and umount are in cmd/internal/mounting. Each parses its operands and flags, calls
 // a library, and prints the result. The common parts are in cmd/internal/app (the program, operands,
-// services, hints, help and version), internal/copying (a copy and its output) and internal/datafile (files of
-// records, read and written).
+// services, hints, help and version), internal/copying (a copy and its output) and internal/datafile (reading and
+// writing files of records).
 package main
 
 import (

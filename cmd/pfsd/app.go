@@ -15,7 +15,7 @@ import (
 
 const program = "pfsd"
 
-// Main is the program with its connections to the outside.
+// Main is the program with its arguments, streams and signals.
 type Main struct {
 	Stdin          io.Reader
 	Stdout, Stderr io.Writer

@@ -92,7 +92,7 @@ func (l *lateStore) WithOwner(owner pfs.Owner) (pfs.FileSystem, error) {
 }
 
 // Impersonate returns the store with the rights of owner. If the store refuses the owner, every operation
-// returns that error.
+// returns the store's error.
 func (l *lateStore) Impersonate(owner pfs.Owner) (pfs.FileSystem, error) {
 	return l.of(lateOwner{owner, true}, func(store pfs.FileSystem) (pfs.FileSystem, error) {
 		return pfs.Impersonate(store, owner)

@@ -16,7 +16,7 @@
 //	gateways, sftp, webhdfs          the gateways of other protocols
 //	keys                             public keys of SSH
 //	apart, clusters                  refusal of two names for one store: by URL, by cluster identity
-//	reload, sweep                    at a hangup; every day
+//	reload, sweep                    reloading at SIGHUP; the daily sweep
 //	check*                           pfsd check: tests of the service, and of stores
 //	user*, password                  pfsd user; add and ls have files of their own
 package main

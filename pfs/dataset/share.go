@@ -15,7 +15,7 @@ import (
 	"github.com/paddlecloud/pfs/shard"
 )
 
-// SharePolicy is a way to share out records to trainers.
+// SharePolicy is a way to divide records among trainers.
 type SharePolicy string
 
 // The policies. The first three share out whole files.
@@ -47,7 +47,7 @@ type ShareOptions struct {
 	Meter    func(bytes int64, files int) recordfile.Meter // may be nil
 }
 
-// Sharing is a dataset, or files, shared out to trainers.
+// Sharing is a dataset, or files, divided among trainers.
 type Sharing struct {
 	o       ShareOptions
 	set     *Dataset // nil if files, or several datasets, were named
@@ -58,7 +58,7 @@ type Sharing struct {
 	reading recordfile.Reading         // of whole files
 }
 
-// Share shares out the files that inputs name, and checks that they are a whole set.
+// Share divides the files that inputs name among trainers, and checks that they are a whole set.
 func Share(ctx context.Context, inputs []Input, o ShareOptions) (*Sharing, error) {
 	set, files, err := Find(ctx, inputs, o.OnDamage)
 	if err != nil {

@@ -44,7 +44,7 @@ type connection struct {
 	token   func(ctx context.Context, refused string) (string, error) // of Client
 }
 
-// Login returns the tokens of the login at the service. Those that are no longer valid are renewed, if there is a password.
+// Login returns the tokens of the login at the service. It renews invalid tokens if the configuration has a password.
 func (c *connection) Login(ctx context.Context) (client.Tokens, error) {
 	if _, err := c.token(ctx, ""); err != nil {
 		return client.Tokens{}, err

@@ -66,8 +66,8 @@ type Store struct {
 	pfs.FileSystem
 	Close func() error
 
-	// Account is by whose rights the store is used: the user or principal, or the file with its token. It is empty where the
-	// rights are those of this process.
+	// Account identifies the rights with which the store is used: the user or principal, or the file with its token. It is
+	// empty if they are the rights of this process.
 	Account string
 }
 

@@ -40,8 +40,8 @@ func ReadPassword(ctx context.Context, r *os.File) (string, error) {
 	return string(password), err
 }
 
-// Await returns what read returns, or the error of ctx if that is done first: read, which waits for
-// somebody to type, then goes on.
+// Await returns the result of read, or the error of ctx if ctx is done first. In this case read, which
+// waits for input, continues in its goroutine.
 func Await[T any](ctx context.Context, read func() (T, error)) (value T, err error) {
 	done := make(chan func() (T, error), 1)
 	go func() {

@@ -41,7 +41,7 @@ type options struct {
 	grace, retryTime     cliio.DurationFlag
 }
 
-// Monitor returns what shows the figures of a mount with opts, and what takes note of its requests.
+// Monitor returns the handler of the metrics of a mount with opts, and the observer of its requests.
 type Monitor func(opts fuse.Options) (http.Handler, func(fuse.Request))
 
 // Mount returns the command mount, with the commands subs below it. It has the flag --metrics unless monitor

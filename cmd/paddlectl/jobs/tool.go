@@ -74,7 +74,7 @@ func localTool(a *app.App, command string) (string, error) {
 // Service returns the name of the service in the configuration, for UseService: paths are the same then.
 func (t *Tool) Service() string { return t.entry }
 
-// UseService has a worker in a container use the service that the engine names.
+// UseService makes a worker in a container use the service that the engine names.
 func UseService(ctx context.Context, a *app.App, name string) error {
 	env := a.Main.Getenv
 	if env("PFS_SERVICE") == "" {
@@ -103,8 +103,8 @@ func (t *Tool) Submit(ctx context.Context, file string, text []byte) error {
 	return t.explain(sub.Submit(ctx), "")
 }
 
-// Wait waits for the success of the job. It calls look meanwhile, whose error ends the job. It calls waits with the reason for which
-// workers have not started for a while.
+// Wait waits for the success of the job. It calls look periodically; an error of look ends the job. If workers do not start for a
+// while, it calls waits with the reason.
 func (t *Tool) Wait(ctx context.Context, look func() error, waits func(reason string)) error {
 	name := t.spec.Name
 	told, why, since := "", "", time.Time{}

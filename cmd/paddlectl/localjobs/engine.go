@@ -57,8 +57,8 @@ func options(ctx context.Context, a *app.App, entry, datacenter string) (local.O
 	}, nil
 }
 
-// Datacenter returns the service's name of the datacenter of the jobs, if all of them are on this machine; "" if not. alias is the name
-// that the configuration has for it. Without jobs it is that of any job.
+// Datacenter returns the service's name for the datacenter of the jobs, if all of them are on this machine; "" if not. alias is its name
+// in the configuration. Without jobs it is the datacenter of any job.
 func Datacenter(a *app.App, alias, user string, jobs []string) (string, error) {
 	top, err := stateDir(a)
 	if err != nil {
@@ -120,8 +120,8 @@ func command(a *app.App, root pfs.Path) func(what, dir string) *exec.Cmd {
 	}
 }
 
-// Launch carries out the process of a worker, if args are the command line of one, and returns its exit code. It does without
-// the program and its commands, because the processes of all workers of a job start at once.
+// Launch runs the process of a worker, if args are the command line of one, and returns its exit code. It bypasses the program
+// and its commands to start fast, because the processes of all workers of a job start at once.
 func Launch(args []string) (code int, is bool) {
 	if len(args) != 4 || args[1] != processName || args[2] != local.Launcher {
 		return 0, false

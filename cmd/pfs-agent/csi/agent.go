@@ -20,7 +20,7 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// Agent is the Mounter that runs "pfs-agent mount", whose processes serve the mount: a broker that keeps it, and a server
+// Agent is the Mounter that runs "pfs-agent mount". Its processes serve the mount: a broker that keeps it, and a server
 // without privileges.
 type Agent struct {
 	Program string   // the file of pfs-agent
@@ -37,8 +37,8 @@ func (a Agent) Mount(ctx context.Context, dir, tokenFile string, flags []string)
 	return a.run(ctx, []string{"PFS_TOKEN_FILE=" + tokenFile}, append(args, dir)...)
 }
 
-// Upgrade gives the mounts of this plugin for the pods of a kubelet new servers, which run the program as it is now. The
-// plugin does not know the processes of other mounts, which may be those of containers.
+// Upgrade replaces the servers of this plugin's mounts for the pods of a kubelet by servers that run the installed program. It
+// leaves other mounts alone, whose processes may belong to containers.
 func (a Agent) Upgrade(ctx context.Context, kubelet string) error {
 	mounts, err := fuse.Mounts()
 	for _, m := range mounts {

@@ -3,7 +3,7 @@
 //
 // # Files
 //
-//	csi        the plugin: which volumes it takes, and how it mounts them
+//	csi        the plugin: the attributes of volumes, and mounting
 //	serve      the sockets, and the registration with the kubelet
 //	agent      mounts by pfs-agent, whose processes outlive the container of the plugin
 //	locks      one operation for a volume at a time
@@ -29,8 +29,8 @@ const Name = "csi.pfs.paddlecloud.io"
 
 // Mounter mounts and unmounts directories of this machine. An error of it should be a gRPC status.
 type Mounter interface {
-	// Mount shows what the flags of "pfs-agent mount" name at dir, and returns when the mount is ready. tokenFile is
-	// the name of a file with the token of the user. The mount does not end with this process.
+	// Mount mounts at dir with flags of "pfs-agent mount", and returns when the mount is ready. tokenFile is the name
+	// of a file with the token of the user. The mount does not end with this process.
 	Mount(ctx context.Context, dir, tokenFile string, flags []string) error
 
 	// Mounted reports whether a mount at dir works.
@@ -78,8 +78,8 @@ func (p *Plugin) NodeGetCapabilities(context.Context, *csi.NodeGetCapabilitiesRe
 	return &csi.NodeGetCapabilitiesResponse{}, nil
 }
 
-// NodePublishVolume mounts the volume of a pod. The kubelet calls it again from time to time, with the present secret:
-// the mount then uses the new token.
+// NodePublishVolume mounts the volume of a pod. The kubelet calls it again periodically, with the current Secret: the
+// mount then uses the new token.
 func (p *Plugin) NodePublishVolume(ctx context.Context, req *csi.NodePublishVolumeRequest) (*csi.NodePublishVolumeResponse, error) {
 	dir, id := req.GetTargetPath(), req.GetVolumeId()
 	if dir == "" || !isName(id) {
