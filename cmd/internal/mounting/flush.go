@@ -52,17 +52,17 @@ func Flush(a *app.App) *cli.Command {
 	return a.NewCommand(app.Spec{
 		Name: "flush", Args: "[PATH]", Most: 1,
 		Summary: "upload what was written through mounts, and wait for it",
-		Text: `Uploads what programs have written through the mount that contains PATH, or through all
-mounts, and that is still staged on the local disk, of open files too. Files are staged
-where the store cannot write at any offset (HDFS). Bytes on their way to other stores are
-waited for, too. The command status lists staged files:
+		Text: `Uploads the staged files of the mount that contains PATH, or of all mounts, including open
+files. Files are staged on the local disk if the store cannot write at any offset (HDFS).
+The command also waits for bytes that are being sent to other stores. The command status
+lists staged files:
 
 open        a program has the file open, with changes that it has not synced
-pending     the file was closed, but its upload failed; it is tried again twice a minute
+pending     the file was closed, but its upload failed; it is retried twice a minute
 incomplete  the file was open when the process of the mount died. It is not uploaded by
             itself: --publish or --discard it, or look at the local file first
 
-A pending file that others have changed meanwhile, or removed, also needs one of these.`,
+A pending file that others have changed or removed meanwhile also needs one of these.`,
 		Examples: []string{a.Program + " flush ~/pfs", a.Program + " flush --publish 332937152885e4ea4be44e9533e94daa ~/pfs"},
 		Exits:    []cliio.Code{cliio.NotFound, cliio.Exists, cliio.Unavailable, cliio.Partly},
 		Flags: []cli.Flag{

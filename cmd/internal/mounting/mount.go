@@ -71,21 +71,21 @@ func mountSpec(a *app.App, o *options) app.Spec {
 		Name: "mount", Args: "MOUNTPOINT", Least: 1, Most: 1,
 		Summary: "show a tree of a service or store as a directory",
 		Text: `Mounts the current service at MOUNTPOINT, an empty directory, so that every program can
-use its files (Linux only). Returns when the mount is ready. A process in the background
-serves it until umount, or a SIGTERM; if that process dies, another one, the broker, starts
-it again, and programs notice only a pause. The log is in ~/.cache/pfs. docs/mount.md
-states what works on which store.
+use its files (Linux only). Returns when the mount is ready. A server process in the
+background serves the mount until umount or SIGTERM. If the server dies, another process,
+the broker, replaces it, and programs notice only a pause. The log is in ~/.cache/pfs.
+docs/mount.md states what works on which store.
 
-The files of a service are shown as yours; the service checks what you may do. The
-files of --store are those of their owners, and if root mounts a file:// or cephfs://
-store, all users can use it with their own permissions.
+The files of a service appear to belong to you; the service checks your permissions. The
+files of --store keep their owners, and if root mounts a file:// or cephfs:// store, all
+users can use it with their own permissions.
 
-What is read of a service, HDFS or CephFS is kept on the local disk (--cache-dir). If
-root mounts, the kernel itself reads a file that is cached whole and that the mount
-cannot change (--open-mode passthrough): public files, or all with --read-only. It reads
-and writes the files of a file:// store itself, except below a quota.
+File contents of a service, HDFS or CephFS are cached on the local disk (--cache-dir). If
+root mounts, the kernel itself reads files that are cached whole and that the mount
+cannot change (--open-mode passthrough): public files, or all with --read-only. It also
+reads and writes the files of a file:// store itself, except below a quota.
 
-For trees of small files, --open-mode no-open with --read-only spares a request for each
+For trees of small files, --open-mode no-open with --read-only saves a request for each
 open; a file that changes while it is read may then show both versions. The command
 status shows the mode in use.
 
@@ -324,8 +324,8 @@ func Upgrade(a *app.App) *cli.Command {
 		Summary: "run the mounts with the program as it is installed now",
 		Text: `Replaces the server of the mount at MOUNTPOINT, or of all your mounts, by a new process of
 the program, which takes over all open files. Programs that use the mount notice only a
-pause. If the new process does not start, or cannot read the record of the old one because
-its format is another, the old one goes on.`,
+pause. If the new process does not start, or cannot read the state of the old one because
+its format differs, the old process continues.`,
 		Examples: []string{a.Program + " upgrade", a.Program + " upgrade ~/pfs"},
 		Exits:    []cliio.Code{cliio.NotFound, cliio.Denied, cliio.Unavailable, cliio.Partly},
 		Run: func(ctx context.Context, operands []string) error {
@@ -339,7 +339,7 @@ func Umount(a *app.App) *cli.Command {
 	return a.NewCommand(app.Spec{
 		Name: "umount", Args: "MOUNTPOINT", Least: 1, Most: 1,
 		Summary:  "end a mount",
-		Text:     `Ends the mount at MOUNTPOINT, and waits for the process that served it. A mount that is in use for more than a second stays.`,
+		Text:     "Ends the mount at MOUNTPOINT, and waits for its server to end. It fails if the mount stays in\nuse for more than a second.",
 		Examples: []string{a.Program + " umount ~/pfs"},
 		Exits:    []cliio.Code{cliio.NotFound, cliio.Denied, cliio.Unavailable},
 		Run:      func(_ context.Context, operands []string) error { return fuse.Unmount(operands[0]) },
@@ -352,11 +352,11 @@ func Status(a *app.App) *cli.Command {
 	return a.NewCommand(app.Spec{
 		Name: "status", Args: "[MOUNTPOINT]", Most: 1,
 		Summary: "list the mounts of this machine",
-		Text: `Lists the mounts: where, in which state (serving; dead: its process has ended; silent: it
-does not answer; private: it is another user's), how open files are read, the process that
-serves it and the one that replaces that if it dies, and what is mounted; below each, the
-files that are not on the store yet (see flush). With MOUNTPOINT it lists this mount
-only; the exit code is 0 only if it is serving.`,
+		Text: `Lists the mounts: mount point, state (serving; dead: its server has ended; silent: the
+server does not answer; private: it belongs to another user), the mode in which open files
+are read, the processes of the server and the broker, and the mounted directory. Below each
+mount it lists the files that are not on the store yet (see flush). With MOUNTPOINT it
+lists only this mount, and the exit code is 0 only if the mount is serving.`,
 		Exits: []cliio.Code{cliio.NotFound, cliio.Unavailable},
 		Flags: []cli.Flag{&cli.BoolFlag{Name: "json", Usage: "print the mounts as a JSON array", Destination: &json}},
 		Run: func(_ context.Context, operands []string) error {

@@ -22,13 +22,13 @@ func Check(a *app.App) *cli.Command {
 	return a.NewCommand(app.Spec{
 		Name: "check", Args: "FILE...", Least: 1, Most: -1,
 		Summary: "find mistakes in job files",
-		Text: `Finds what is wrong with job files before a cluster does: of PaddleJob, Volcano and OpenPAI,
-and those of paddlectl itself. Files that belong together, such as a job and its volumes,
-are given together. - is standard input. docs/jobfiles.md lists the rules.
+		Text: `Finds mistakes in job files before they reach a cluster: in PaddleJobs, Volcano jobs, jobs of
+OpenPAI, and job files of paddlectl. Give files that belong together, such as a job and its
+volumes, in one command. - is standard input. docs/jobfiles.md lists the rules.
 
-Each finding has its place, a severity, a rule, and where it is known the corrected text. The
-exit code is 2 if there are errors; warnings alone are 0. --fix writes corrections into the
-files, where one is certain to be meant, and prints what remains.`,
+Each finding has a position, a severity, a rule and, where it is known, the corrected text.
+The exit code is 2 if there are errors, and 0 if there are only warnings. --fix writes
+unambiguous corrections into the files and prints the remaining findings.`,
 		Examples: []string{
 			"paddlectl check data_demo.yaml pv-pvc.yaml",
 			"paddlectl check --fix job.yaml",

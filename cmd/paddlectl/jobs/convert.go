@@ -20,11 +20,12 @@ func Convert(a *app.App) *cli.Command {
 		Summary: "translate a job file into another format",
 		Text: `Prints the job of FILE in another format. FILE is a job in the YAML of paddlectl, a
 PaddleJob of the paddle-operator or of Kubeflow, a Volcano job, or a job of OpenPAI, in
-JSON (version 1) or YAML (version 2): its content decides. - is standard input.
+JSON (version 1) or YAML (version 2); its format is recognized by its content. - is
+standard input.
 
-What the other format does not have is listed on standard error, with its line and column,
-and the exit code is then 8. Secrets of OpenPAI are not copied. The format kubernetes is
-plain Jobs with an index and a Service, which need no operator.`,
+Standard error lists the fields that the other format lacks, with line and column, and the
+exit code is then 8. Secrets of OpenPAI are not copied. The format kubernetes is plain
+Jobs with an index and a Service, which need no operator.`,
 		Examples: []string{
 			"paddlectl convert-job wide_and_deep.yaml --to volcano > job.yaml",
 			"paddlectl convert-job new_job.pai.json --to pfs",

@@ -51,9 +51,9 @@ func getJobs(a *app.App) *cli.Command {
 	return a.NewCommand(app.Spec{
 		Name: "jobs", Args: "[NAME...]", Most: -1,
 		Summary: "list jobs",
-		Text: `Lists your jobs, or those that are named. Without -a ended jobs are left out if the engine
-has forgotten them. TRAINERS is how many run or have succeeded. REASON says why a job
-waits or has failed.`,
+		Text: `Lists your jobs, or only the named ones. Without -a, ended jobs that the engine has
+forgotten are omitted. TRAINERS is the number of trainers that run or have succeeded.
+REASON tells why a job waits or has failed.`,
 		Examples: []string{"paddlectl get jobs -a", "paddlectl get jobs --watch fit"},
 		Exits:    exits(cliio.Partly),
 		Flags: o.flags(
@@ -179,8 +179,8 @@ func getWorkers(a *app.App) *cli.Command {
 		Name: "workers", Args: "[NAME...]", Most: -1,
 		Summary: "list the workers of jobs",
 		Text: `Lists the workers of the last attempt: trainers and parameter servers. Without NAME it
-lists those of all jobs that have not ended. EXIT is the exit code of the program, or the
-signal that ended it; OUTPUTS is the marker of its outputs.`,
+lists the workers of all jobs that have not ended. EXIT is the exit code of the program, or
+the signal that ended it; OUTPUTS is the marker of its outputs.`,
 		Examples: []string{"paddlectl get workers fit"},
 		Exits:    exits(cliio.Partly),
 		Flags:    o.flags(&cli.BoolFlag{Name: "watch", Usage: "print each change until interrupted, or until all named jobs have ended", Destination: &o.watch}),
@@ -357,12 +357,12 @@ func getOutputs(a *app.App) *cli.Command {
 		Name: "outputs", Args: "NAME...", Least: 1, Most: -1,
 		Summary: "show and verify the outputs of jobs",
 		Text: `Shows the outputs of the last attempt, and verifies them: all files are read and compared
-with the manifest. The MARKER _SUCCESS or _FAILED says how the program ended; with
-_INCOMPLETE something is missing. Without a marker the outputs are not committed, and
-must not be used. COMMITTED says whether every trainer of the attempt has succeeded.
+with the manifest. The MARKER _SUCCESS or _FAILED tells how the program ended; with
+_INCOMPLETE outputs are missing. Without a marker the outputs are not committed, and
+must not be used. COMMITTED tells whether every trainer of the attempt has succeeded.
 
 The exit code is 0 if all outputs are whole, 8 if any is incomplete or not committed,
-and 7 if a file is not as its manifest says.`,
+and 7 if a file differs from its manifest.`,
 		Examples: []string{"paddlectl get outputs fit", "paddlectl get outputs --attempt 1 --json fit"},
 		Exits:    exits(cliio.Integrity, cliio.Partly),
 		Flags: o.flags(

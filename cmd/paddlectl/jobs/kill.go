@@ -26,10 +26,10 @@ func Kill(a *app.App) *cli.Command {
 	return a.NewCommand(app.Spec{
 		Name: "kill", Args: "NAME...", Least: 1, Most: -1,
 		Summary: "stop a job; -rm removes it from the history",
-		Text: `Ends jobs. Their programs get SIGTERM, may save what they have, and their outputs are
-uploaded. kill shows the progress, and returns when nothing of the job runs any more; its
-name can then be used again after -rm or paddlectl delete. The outputs stay. It fails if
-anything is left.`,
+		Text: `Ends jobs. Their programs get SIGTERM and may save their state, and their outputs are
+uploaded. kill shows the progress, and returns when no process of the job runs any more.
+Its name can then be used again after -rm or paddlectl delete. The outputs stay. kill
+fails if a part of the job is left.`,
 		Examples: []string{"paddlectl kill fit", "paddlectl kill -rm fit"},
 		Exits:    exits(cliio.Partly),
 		Flags: []cli.Flag{
@@ -160,7 +160,7 @@ func Wait(a *app.App) *cli.Command {
 		Text: `Waits until the jobs have ended. The exit code is 0 only if all have succeeded and their
 outputs are committed, 8 if a job succeeded without committed outputs, and 1 if one failed
 or was killed. If several jobs end differently, it is 8. After --timeout it is 6, and the
-jobs go on.`,
+jobs continue.`,
 		Examples: []string{"paddlectl wait fit && paddlectl cp -r /pfs/dc1/home/alice/jobs/fit/attempts/1 ."},
 		Exits:    exits(cliio.Partly),
 		Flags: []cli.Flag{
@@ -253,8 +253,8 @@ func Describe(a *app.App) *cli.Command {
 	var json bool
 	return a.NewCommand(app.Spec{
 		Name: "describe", Args: "NAME...", Least: 1, Most: -1,
-		Summary:  "show all that is known of a job",
-		Text:     `Shows what was asked for, the state of the job and of its workers, and where its files are.`,
+		Summary:  "show the details of jobs",
+		Text:     `Shows the specification of jobs, their state and that of their workers, and the places of their files.`,
 		Examples: []string{"paddlectl describe fit"},
 		Exits:    exits(cliio.Partly),
 		Flags:    []cli.Flag{datacenterFlag(&datacenter), app.JSONFlag(&json)},

@@ -56,16 +56,16 @@ func Logs(a *app.App) *cli.Command {
 	return a.NewCommand(app.Spec{
 		Name: "logs", Args: "NAME", Least: 1, Most: 1,
 		Summary: "print logs of the job",
-		Text: `Prints what the workers of a job have written to standard output and standard error, in the
-last attempt, worker by worker. With -f it goes on with what they write, in the order of
-arrival, until the job has ended. The logs of ended jobs are in the store.`,
+		Text: `Prints the standard output and standard error of the workers of a job in the last attempt,
+worker by worker. With -f it then prints new lines in the order of arrival, until the job
+has ended. The logs of ended jobs are in the store.`,
 		Examples: []string{"paddlectl logs fit", "paddlectl logs -n 20 -f fit", "paddlectl logs -w trainer-0 --attempt 1 fit"},
 		Exits:    exits(),
 		Flags: []cli.Flag{
 			&cli.IntFlag{Name: "lines", Aliases: []string{"n"}, Usage: "print the last `N` lines of each worker", Value: -1, DefaultText: "all", Destination: &o.lines},
 			&cli.StringFlag{Name: "worker", Aliases: []string{"w"}, Usage: "print only the log of `WORKER`, such as trainer-0", Destination: &o.worker},
 			&cli.StringFlag{Name: "rank", Usage: "print only the log of trainer `N`", Destination: &o.rank},
-			&cli.BoolFlag{Name: "follow", Aliases: []string{"f"}, Usage: "go on until the job has ended", Destination: &o.follow},
+			&cli.BoolFlag{Name: "follow", Aliases: []string{"f"}, Usage: "continue until the job has ended", Destination: &o.follow},
 			&cli.GenericFlag{Name: "since", Usage: "print lines since `TIME`, or for a duration such as 10m", Value: &o.since},
 			&cli.IntFlag{Name: "attempt", Usage: "print the logs of attempt `N`", DefaultText: "the last", Destination: &o.attempt},
 			datacenterFlag(&o.datacenter),

@@ -21,10 +21,10 @@ func Run(a *app.App) *cli.Command {
 	return a.NewCommand(app.Spec{
 		Name: "run", Args: "PACKAGE", Most: 1,
 		Summary: "run a job on this machine, from its inputs to its outputs",
-		Text: `Does on one machine, or in one container, what a cluster does for a job, and stays until it
-has ended: copies the inputs here ($PFS_INPUTS) and verifies them, runs the command in the
-package, prints its log, and uploads and commits what it writes to $PFS_OUTPUT. The first
-interrupt, or SIGTERM, ends the program; its outputs are still uploaded.
+		Text: `Runs a job on this machine, or in this container, in the foreground: copies and verifies the
+inputs ($PFS_INPUTS), runs the command in the package, prints its log, and uploads and
+commits the files in $PFS_OUTPUT. The first interrupt, or SIGTERM, ends the program; its
+outputs are still uploaded.
 
 The exit code is that of the program. If that is 0 and outputs are missing, it is 8.
 Without -jobname, the name is run- and the time. paddlectl get outputs shows the outputs.`,

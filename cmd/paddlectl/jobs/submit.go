@@ -41,20 +41,20 @@ func Submit(a *app.App) *cli.Command {
 		Name: "submit", Args: "[FILE] [PACKAGE]", Most: 2,
 		Summary: "submit a job",
 		Text: `Starts a training job. PACKAGE is a local directory, which is uploaded, or a directory
-/pfs/DC/... on the service, which is used as it is. Only what differs from an earlier
-upload under the same name is sent. The history of git, and what .gitignore and
-.paddleignore list, is left out; .paddleignore decides last.
+/pfs/DC/... on the service, which is used as it is. Files that an earlier upload under the
+same name has sent are not sent again. The history of git, and files that .gitignore and
+.paddleignore list, are left out; .paddleignore decides last.
 
-The command runs in the package, once for each trainer and parameter server. What it
-writes to the directory $PFS_OUTPUT is uploaded while it runs, and committed when it has
-ended, whatever ended it: paddlectl get outputs shows and verifies it.
+The command runs in the package, once for each trainer and parameter server. Files in the
+directory $PFS_OUTPUT are uploaded while it runs, and committed when it has ended, with
+success or not: paddlectl get outputs shows and verifies them.
 
-Submitting is all or nothing: if anything is refused, whatever was created is removed
-again. --dry-run makes all checks and prints what would be created.
+A submit that fails removes everything that it has created. --dry-run makes all checks and
+prints what would be created.
 
 FILE describes a job: in YAML as in docs/jobs.md, or as PaddleJob, Volcano job, or job of
-OpenPAI. Its content tells the format. The command names the fields that it leaves out, and
-submits nothing if the job would be another one without them; paddlectl check FILE lists
+OpenPAI, recognized by its content. The command names the fields that it leaves out, and
+submits nothing if the job would run differently without them; paddlectl check FILE lists
 the mistakes in a file. Flags take precedence. A job of OpenPAI needs no PACKAGE if its
 codeDir is on the service.`,
 		Examples: []string{
