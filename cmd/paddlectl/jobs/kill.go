@@ -253,7 +253,7 @@ func Describe(a *app.App) *cli.Command {
 	var json bool
 	return a.NewCommand(app.Spec{
 		Name: "describe", Args: "NAME...", Least: 1, Most: -1,
-		Summary:  "show the details of jobs",
+		Summary:  "show all that is known of a job",
 		Text:     `Shows the specification of jobs, their state and that of their workers, and the places of their files.`,
 		Examples: []string{"paddlectl describe fit"},
 		Exits:    exits(cliio.Partly),
