@@ -307,7 +307,7 @@ type OutOfSpace struct {
 	Need, Free int64 // bytes; if Need <= Free, something else ran out, such as inodes
 }
 
-// Error names the full disk and what is free on it.
+// Error names the full disk and its free space.
 func (o *OutOfSpace) Error() string {
 	where := "the store"
 	if o.Disk != "" {

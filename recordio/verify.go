@@ -81,7 +81,7 @@ func (rep *Report) first(err error) error {
 	return nil
 }
 
-// counter counts what is read.
+// counter counts the bytes that are read.
 type counter struct {
 	r io.Reader
 	n int64

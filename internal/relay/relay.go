@@ -117,7 +117,7 @@ func (r *Relay) pass(conn int, to io.Writer, from net.Conn) {
 	}
 }
 
-// later writes what it gets after a delay.
+// later delays writes.
 type later struct {
 	parts chan part
 	delay time.Duration

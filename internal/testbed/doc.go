@@ -1,6 +1,6 @@
-// Package testbed gives tests real stores on loopback: an HDFS, as HDFS, HDFSPair or
-// HDFSSecure describes it, and a CephFS; a Kubernetes of one node, and a browser; and processes
-// of pfsd that they can kill, behind a balancer.
+// Package testbed gives tests real stores on loopback: an HDFS, as HDFS, HDFSPair or HDFSSecure
+// describes it, and a CephFS; a Kubernetes cluster of one node, and a browser; and several pfsd
+// that they can kill, behind a load balancer.
 //
 // # One cluster of each kind
 //
@@ -23,7 +23,7 @@
 //
 // # Machines without clusters
 //
-// Tests that need a cluster, the programs of Posix or a Chromium, are skipped with the reason; with CI=true in the environment they fail. If
-// PFS_TESTBED_REPORT names a directory, it gets a file for each kind that a test needed, with
-// a line "ran PACKAGE" or "cannot REASON" for each time.
+// Tests whose cluster, Posix programs or Chromium are missing are skipped with the reason; with
+// CI=true in the environment they fail. If PFS_TESTBED_REPORT names a directory, it gets a file for
+// each kind that a test needed, with a line "ran PACKAGE" or "cannot REASON" for each time.
 package testbed

@@ -31,7 +31,7 @@ func (w *Network) Wait(ctx context.Context, n int) error {
 	return err
 }
 
-// Answer is what comes back of one request.
+// Answer is the answer to one request.
 type Answer struct {
 	w  *Network
 	at time.Time // when the next byte may come

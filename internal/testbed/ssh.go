@@ -37,7 +37,7 @@ type SSHClient struct {
 	Key      string // file of a private key
 }
 
-// Run runs a program, and returns what it says. HOST in its arguments is the user at the server.
+// Run runs a program, and returns its output. HOST in its arguments is the user at the server.
 func (c SSHClient) Run(t testing.TB, stdin, program string, args ...string) (string, error) {
 	t.Helper()
 	host, port, err := net.SplitHostPort(c.Address)

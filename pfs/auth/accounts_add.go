@@ -42,7 +42,7 @@ func (a *Accounts) Add(ctx context.Context, n NewAccount) (Account, error) {
 	return made, err
 }
 
-// fault explains what is wrong with n by itself.
+// fault explains the first invalid field of n, without regard to other accounts.
 func (n NewAccount) fault() string {
 	if reason := CheckName(n.Name); reason != "" {
 		return fmt.Sprintf("user name %q: %s", n.Name, reason)

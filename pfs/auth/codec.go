@@ -99,7 +99,7 @@ func (t *table) check(data []byte) (fault error) {
 	return fault
 }
 
-// fault explains what is wrong with r by itself.
+// fault explains the first invalid field of r, without regard to other accounts.
 func (r record) fault() string {
 	if reason := r.Identity.fault(); reason != "" {
 		return reason
@@ -116,7 +116,7 @@ func (r record) fault() string {
 	return r.keysFault()
 }
 
-// fault explains what is wrong with id by itself, except for its role.
+// fault explains the first invalid field of id except its role, without regard to other accounts.
 func (id Identity) fault() string {
 	reason := cmp.Or(CheckName(id.Name), checkHDFSUser(id.HDFSUser), checkID("uid", id.UID), checkID("gid", id.GID))
 	if reason != "" {

@@ -38,7 +38,7 @@ type dir struct {
 	evicted atomic.Int64  // files
 	crowded atomic.Bool   // nothing more can be evicted
 	kick    chan struct{} // wakes the evictor
-	evictMu sync.Mutex    // held by evict: two at a time would both remove what is too much
+	evictMu sync.Mutex    // held by evict: two concurrent calls would remove twice as much as necessary
 
 	mu      sync.Mutex
 	running *os.File // the lock file, which tells other processes that the directory is used

@@ -1,7 +1,7 @@
 // Package cephfs is a pfs.FileSystem over a CephFS.
 //
-// It needs libcephfs, and so is built with the tag "ceph" where libcephfs-dev and
-// librados-dev are installed:
+// It needs libcephfs. So it is built with the tag "ceph", on machines with libcephfs-dev and
+// librados-dev:
 //
 //	go build -tags ceph ./...
 //
@@ -13,25 +13,25 @@
 // A store is one mount, made as one Ceph user, which serves all users. It does not use
 // libcephfs's object cache, which takes much memory per mount. WithOwner gives new files to an
 // owner from the moment they have a name; only a directory or link that is made where the
-// owner may not write belongs to root for a moment. Impersonate makes the calls themselves as that
-// user, so that the store's own permissions hold.
+// owner may not write belongs to root for a moment. Impersonate makes the calls as that user, so
+// that the store's own permissions apply.
 //
 // # Links
 //
 // No symbolic link is followed in any position, even if a name is replaced by a link at
-// any moment. libcephfs follows links in the paths that it is given, so it is given none:
-// each operation goes from inode to inode by one name, and then acts on one name in the
-// directory that it holds. That is the low-level part of libcephfs, which go-ceph lacks
-// (lib.go); go-ceph makes and configures the mounts.
+// any moment. libcephfs follows links in paths, so the package passes it no paths: each
+// operation goes from inode to inode by one name, and then acts on one name in the directory
+// that it holds. This uses the low-level API of libcephfs, which go-ceph lacks (lib.go);
+// go-ceph makes and configures the mounts.
 //
-// # What it keeps in the store
+// # In the store
 //
 // Entries of these exact forms are its own, and hidden (pfs.ReservedName):
 //
 //   - ".pfs-up-TAG-ID" is an upload, beside its target. TAG is a hash of the target's
 //     name, so that an ID belongs to one path and a target's name may have 255 bytes.
 //     Sweep removes abandoned ones.
-//   - ".pfs-up-b-TIME-ID" is a file of a batch until it has its name. Nobody resumes it:
+//   - ".pfs-up-b-TIME-ID" is a file of a batch until it has its name. It is never resumed:
 //     Sweep removes it after ten minutes.
 //   - ".pfs-rm-ID" is a directory that RemoveTree has not finished removing.
 //
@@ -74,15 +74,15 @@
 // change that was forgotten returns Unavailable.
 //
 // When the MDS ends the session of a client that may still write to a file, it sets the time
-// of the file to that of its bytes, which makes the digest void. libcephfs keeps that right
-// for some seconds after a file was closed. So Commit and WriteBatch close a published file
-// and give the right up before they return.
+// of the file to that of its bytes, which invalidates the digest. libcephfs keeps the right to
+// write for some seconds after a file was closed. So Commit and WriteBatch close a published
+// file and give this right up before they return.
 //
 // # Memory
 //
 // All bytes of a store that are in transit, gathered or read ahead are in buffers with fixed
-// budgets, 48 MiB together (buffer.go), and once more in libcephfs. Where a budget is used
-// up, files are read without reading ahead and written without gathering.
+// budgets, 48 MiB together (buffer.go), and once more in libcephfs. When a budget is used
+// up, files are read without read-ahead and written without gathering.
 //
 // # Totals and quotas
 //
@@ -94,46 +94,47 @@
 //
 // # When the cluster does not answer
 //
-// No call of libcephfs takes a context, and many wait for ever. So each operation runs
-// in a goroutine of its own, and is abandoned when its context is done (Canceled) or when
-// the cluster has been silent for Options.Timeout (Unavailable). An abandoned operation
-// begins no further step. Bytes are copied through buffers of the package, so that an
-// abandoned operation does not touch its caller's memory. An upload waits until its
-// abandoned operations have ended.
+// No call of libcephfs takes a context, and many block indefinitely. So each operation runs in
+// its own goroutine, and is abandoned when its context is done (Canceled) or when the cluster
+// has been silent for Options.Timeout (Unavailable). An abandoned operation begins no further
+// step. Bytes are copied through buffers of the package, so that an abandoned operation does
+// not touch its caller's memory. An upload waits until its abandoned operations have ended.
 //
-// libcephfs itself finds a daemon that comes back. The mount is given up when the cluster
-// has evicted it, or when more than a few dozen of its operations are abandoned and have had
-// no answer for the timeout: callers that all go away at once end no mount. Its connections
-// are aborted, which ends these operations, and the next operation makes another mount. That
-// one reclaims the session of the lost mount, so that the cluster at once releases what the
-// lost mount held. Open files and uploads continue over the new mount, if the file is still
-// the same. An operation that had requested a change when the mount was lost returns
-// Unavailable, since it is unknown whether the change was done; all others are repeated. If
-// no new mount can be made, for whatever reason, the store is Unavailable.
+// libcephfs itself reconnects to a daemon that comes back. The mount is given up when the
+// cluster has evicted it, or when more than a few dozen of its operations are abandoned and
+// have had no answer for the timeout: many callers that go away at once do not end a mount. Its
+// connections are aborted, which ends these operations, and the next operation makes another
+// mount. The new mount reclaims the session of the lost one, so that the cluster at once
+// releases the locks and capabilities of the lost mount. Open files and uploads continue over
+// the new mount, if the file is still the same. An operation that had requested a change when
+// the mount was lost returns Unavailable, since it is unknown whether the change was executed;
+// all others are repeated. If no new mount can be made, for whatever reason, the store is
+// Unavailable.
 //
-// The cluster may still do a change that was abandoned in a call of libcephfs. Until that
+// The cluster may still execute a change that was abandoned in a call of libcephfs. Until that
 // call has ended, no other change of the same store begins if the two have a name in common,
 // or if one has a name below or above a name of the other. The new change waits; after
 // Options.Timeout the mount is given up. The cluster ends its session before the next mount
-// exists, and then does no more changes of the old one. This holds for all changes: of names,
-// modes, times and quotas, of files that are edited in place, Create, Commit, Close and
+// exists, and then executes no more changes of the old one. This holds for all changes: of
+// names, modes, times and quotas, of files that are edited in place, Create, Commit, Close and
 // Sweep. An upload waits for its abandoned calls of WriteAt. It does not hold between two
-// services: a change that one of them abandoned can be done after the same change was
+// services: a change that one of them abandoned can be executed after the same change was
 // requested through the other.
 //
 // # Hard links
 //
 // A file may have several names. After a rename over one of them, the libcephfs that made the
-// change answers for a while that the others do not exist, so such a rename takes a session of
-// its own, which costs about 50 ms. So does the move of a directory to another one, which this
-// libcephfs would go on counting in the links of the old one. If another client makes a second name at the same moment,
-// this store may miss it until the cluster tells it of another change of that directory.
+// change answers for a while that the others do not exist. So such a rename takes its own
+// session, which costs about 50 ms. So does the move of a directory into another one, because
+// libcephfs would continue to count it in the links of the old parent. If another client makes
+// a second name at the same moment, this store may miss it until the cluster reports another
+// change of that directory.
 //
 // # Files
 //
-//	fs, operation, snapshot          the tree of one owner, how its operations begin, snapshots
-//	options, url, monitors           how it is configured
-//	store, mount, cluster,           the mount that is in use and the next one; one session with the cluster
+//	fs, operation, snapshot          the tree of one owner, the beginning of its operations, snapshots
+//	options, url, monitors           configuration
+//	store, mount, cluster,           the current mount and the next one; one session with the cluster
 //	store_unsupported
 //	call, abandoned, errors          an operation with its deadline, abandoned operations, errors as Kinds
 //	lib                              libcephfs, inode by inode

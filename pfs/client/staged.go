@@ -140,7 +140,7 @@ func (w *staged) Sync(ctx context.Context) error {
 	return w.c.ask(ctx, op, wire.CallSync, w.name, wire.StagedRequest{Path: string(w.name), ID: w.id}, nil)
 }
 
-// Commit publishes. The service checks opts.Digest against what it received.
+// Commit publishes. The service checks opts.Digest against the received bytes.
 func (w *staged) Commit(ctx context.Context, opts pfs.CommitOptions) (pfs.Info, error) {
 	const op = "client.Staged.Commit"
 	if done := w.done.Load(); done != nil {

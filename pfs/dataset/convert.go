@@ -19,7 +19,7 @@ import (
 	"github.com/paddlecloud/pfs/split"
 )
 
-// Result is what a conversion has made, or what it would make with Options.DryRun.
+// Result describes the dataset that a conversion has made, or would make with Options.DryRun.
 type Result struct {
 	*manifest.Manifest               // without shards in a dry run
 	Stats              convert.Stats // what was read; zero if the dataset existed already
@@ -153,7 +153,7 @@ func (c *conversion) unmake(ctx context.Context) {
 	_ = c.o.Dir.FS.Remove(ctx, c.o.Dir.Path) // if it fails, the directory is empty or in use
 }
 
-// look refuses what is in the way, and finds what can be resumed.
+// look refuses existing files that would be replaced, and finds a run to resume.
 func (c *conversion) look(ctx context.Context) (err error) {
 	if c.set, err = findSet(ctx, c.o.Dir, c.o.Name); err != nil {
 		return err

@@ -133,7 +133,7 @@ func (c *keptChunk) size() int64 {
 	return int64(cap(c.data)) + end*int64(cap(c.ends))
 }
 
-// Limits of what is read at once in an order, in records and in bytes of them. The more, the fewer
+// Limits of one read in an order, in records and in bytes of records. The more, the fewer
 // chunks are decoded twice.
 const (
 	batchRecords = 1 << 16

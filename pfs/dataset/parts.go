@@ -179,7 +179,7 @@ func (p *parts) plans(ctx context.Context, plan partsPlan) error {
 	return pfs.WriteBatch(ctx, w.fs, []pfs.BatchEntry{w.claim.text(0, false)})[0]
 }
 
-// AbandonParts takes BeginParts back. With Options.Resume it leaves what is finished to the next run.
+// AbandonParts undoes BeginParts. With Options.Resume it leaves finished units and shards to the next run.
 func AbandonParts(ctx context.Context, options Options, run string) error {
 	o, err := options.check()
 	if err != nil {

@@ -132,7 +132,7 @@ func otherJob(before, now []byte) string {
 	return ": " + why
 }
 
-// begin makes the directory, or removes what is not resumed from it. It claims the directory until
+// begin makes the directory, or removes files from it that are not resumed. It claims the directory until
 // leave or remove; if another run takes it before that, begin calls lost.
 func (w *stagingDir) begin(ctx context.Context, told func(string), lost func()) error {
 	if !w.resumed {
@@ -261,7 +261,7 @@ func (w *stagingDir) leave(ctx context.Context, tell func(string), finished int)
 // cleanUpTime bounds the removal of the remains of a failed conversion.
 const cleanUpTime = 30 * time.Second
 
-// remove removes the directory and what is in it.
+// remove removes the directory and its entries.
 func (w *stagingDir) remove(ctx context.Context) error {
 	w.claim.rest()
 	err := pfs.RemoveTree(ctx, w.fs, w.dir)

@@ -142,7 +142,7 @@ func (p *parts) read(ctx context.Context, u unit, start int64, emit func([]byte)
 	}, emit)
 }
 
-// scan counts the records of a unit, and writes what it found.
+// scan counts the records of a unit, and writes the result.
 func (p *parts) scan(ctx context.Context, n int, u unit, start int64) error {
 	r := unitResult{}
 	var err error

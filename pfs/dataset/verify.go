@@ -136,7 +136,7 @@ func (c *check) differs(ctx context.Context, i int) (why string, err error) {
 	return "", nil
 }
 
-// readShard reads a shard once. It returns the digest, or what is wrong with the records.
+// readShard reads a shard once. It returns the digest, or the error of the records.
 func readShard(in *recordfile.Input, title string, records, recordBytes int64) (sum, why string, err error) {
 	hash, err := digest.NewHash(digest.BLAKE3, in.Size)
 	if err != nil {

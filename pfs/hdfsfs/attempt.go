@@ -249,8 +249,8 @@ const (
 	unsure // it cannot be told from checksums
 )
 
-// compare tells whether p, whose end is not beyond the end of what was written, is
-// what was written at off.
+// compare tells whether p equals the bytes that were written at off. p must not extend
+// beyond the end of the written bytes.
 func (a *attempt) compare(p []byte, off int64) verdict {
 	if off%checksumChunk != 0 || (off+int64(len(p)))%checksumChunk != 0 && off+int64(len(p)) != a.n {
 		return unsure

@@ -96,7 +96,7 @@ func (f *FS) statusAt(ctx context.Context, at string) (status, error) {
 // stickyBit on a directory means that only the owner of an entry may remove it.
 const stickyBit = 0o1000
 
-// zonedFlag is the bit of FileStatus.Flags for what is in an encryption zone.
+// zonedFlag is the bit of FileStatus.Flags for files and directories in an encryption zone.
 const zonedFlag = 2
 
 // newStatus converts what the NameNode says of the file name.

@@ -104,7 +104,7 @@ func Nowhere(err error) bool {
 	return false
 }
 
-// Resolve returns name with the links above its last element replaced by what they lead to, and describes it as fsys.Stat
+// Resolve returns name with the links above its last element replaced by their targets, and describes it as fsys.Stat
 // does. fsys is a file system of New.
 func Resolve(ctx context.Context, fsys pfs.FileSystem, name pfs.Path) (pfs.Path, pfs.Info, error) {
 	w := walk{fsys: fsys, name: name}

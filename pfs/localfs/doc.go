@@ -15,7 +15,7 @@
 // links as usual, except for the names that Stat, List, Remove, Rename and Commit act
 // on. Quotas are then ignored.
 //
-// # What it keeps on disk
+// # On disk
 //
 // Entries of these exact forms are its own, and hidden. Other entries with such a name
 // (pfs.ReservedName), a directory ".pfs-quota" for example, are listed in Page.Unnamed:
@@ -37,10 +37,10 @@
 //
 // The totals of a directory with a quota are kept in memory and counted on first use.
 // They are exact if only this FS makes changes: an operation holds the name and its file
-// while it checks what it replaces or removes, changes it and books the change. The bytes
-// go to the disk before that, so nobody waits for a sync. Changes by other processes
-// appear with the next count, which starts at once if the totals become negative or a
-// directory was moved into or out of the tree.
+// while it checks the file that it replaces or removes, changes it and counts the change. The
+// bytes are written to the disk before that, so no other operation waits for a sync. Changes by
+// other processes appear with the next count, which starts at once if the totals become negative
+// or a directory was moved into or out of the tree.
 //
 // Uploads count with their bytes, and as one file each against the limit on files,
 // though Usage does not count them as files. An upload that will replace a file needs no
@@ -50,10 +50,10 @@
 // # Durability
 //
 // Commit writes, syncs the file, renames it and syncs the directory. Mkdir, Remove and
-// Rename sync the directory. Staged bytes start on their way to the disk as they come, so
-// that the sync at the end is short: for 2 GiB it took 0.01 s instead of 0.5 s, and the
+// Rename sync the directory. Staged bytes are flushed to the disk as they arrive, so that
+// the sync at the end is short: for 2 GiB it took 0.01 s instead of 0.5 s, and the
 // whole upload 0.5 s instead of 0.7 s. Create refuses a file that does not fit on the disk
-// and reserves nothing: an upload that is never sent keeps nobody out. Aligned blocks of
+// and reserves nothing, so an upload that is never sent does not block others. Aligned blocks of
 // 64 KiB that are all zeros become holes. WriteBatch syncs once for all files of a batch
 // (syncfs): 10,000 files of 4 KiB took 0.7 s. The bare system calls took 0.5 s with one
 // syncfs per batch, and 1.0 s to 1.4 s with one fdatasync per file, 32 at once.
@@ -80,7 +80,7 @@
 //
 //	fs, place                            the store; the way down to a directory, and its quotas
 //	dir, dir_*, entries_linux, walk      the system calls on names: in open directories, or by paths; trees
-//	stat*, mark, xattr_unix, owner       what is known about a file, and stored with it
+//	stat*, mark, xattr_unix, owner       attributes of files; the stored digest
 //	open, list, access, attr,            one operation each, or two
 //	mkdir, rename, remove, handle,
 //	xattr, capabilities, link, digest,
@@ -89,6 +89,6 @@
 //	sparse                               holes, where zeros are written or copied
 //	batch                                many small files with one sync
 //	quota, tree, sums                    directories with a quota, and the totals of their trees
-//	claim, move, slots                   what an operation may add to them, and the names that it holds
+//	claim, move, slots                   the claims of operations on quotas, and the names that they hold
 //	errors, system_*, bytes_linux        differences between systems
 package localfs

@@ -98,7 +98,7 @@ func begin(ctx context.Context, op string, name pfs.Path) error {
 	return pfs.CheckContext(ctx, op, name)
 }
 
-// on begins an operation on what has the name, which needs the capabilities c of the store and the
+// on begins an operation on the entry with the name, which needs the capabilities c of the store and the
 // access a. It calls do with lock held, which is s.mu or its RLocker.
 func (s *FS) on(ctx context.Context, lock sync.Locker, op string, name pfs.Path, find finder, c pfs.Capabilities, a access, do func(n *node) error) error {
 	if err := begin(ctx, op, name); err != nil {

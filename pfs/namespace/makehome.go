@@ -220,7 +220,7 @@ func (n *Namespace) due(what string) bool {
 	return !n.now().Before(n.checks[what])
 }
 
-// seen reports whether what was checked before with success.
+// seen reports whether what, a key, was checked before with success.
 func (n *Namespace) seen(what string) bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()

@@ -143,7 +143,7 @@ func (b *Budget) Repair(ctx context.Context, made int, err error) error {
 	return nil
 }
 
-// inVain is the error of what was repaired as often as it may be. No layer above repairs it.
+// inVain is the error of an operation after the last permitted repair. No layer above repairs it.
 type inVain struct{ error }
 
 func (e *inVain) Unwrap() error { return e.error }

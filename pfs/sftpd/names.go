@@ -55,7 +55,7 @@ func (x *session) stat(ctx context.Context, p *parser, follow bool) error {
 	return err
 }
 
-// info describes name: the user's upload of it, if there is one, else what is there.
+// info describes name: the user's upload of it, if there is one, else the existing entry.
 func (u *user) info(ctx context.Context, uploads *uploads, name pfs.Path, follow bool) (pfs.Info, error) {
 	if up := uploads.of(u, name); up != nil {
 		return up.info(), nil

@@ -257,7 +257,7 @@ func (o *file) writeAt(ctx context.Context, p []byte, off int64) error {
 	return err
 }
 
-// toInPlace publishes the upload, and goes on in the published file.
+// toInPlace publishes the upload, and continues in the published file.
 func (o *file) toInPlace(ctx context.Context) error {
 	if !o.up.can.Has(pfs.CanOpenHandle | pfs.CanWriteRandom) {
 		return pfs.Errorf("sftpd.write", o.name, pfs.Unsupported, "the store takes new files in order from the start only")

@@ -24,7 +24,7 @@ const (
 	aheadCost = 256
 	// maxGap bounds the zeros that are written for bytes that never came.
 	maxGap = 64 << 20
-	// leaveWithin bounds what is done for a client that has left.
+	// leaveWithin bounds the time of the work for a client that has left.
 	leaveWithin = 10 * time.Second
 )
 
@@ -210,7 +210,7 @@ func (up *upload) keep(p []byte, off int64) bool {
 	return true
 }
 
-// catchUp appends what came ahead and is now in turn.
+// catchUp appends bytes that came early and are now next.
 func (up *upload) catchUp(ctx context.Context) error {
 	for {
 		off := up.length()
@@ -336,7 +336,7 @@ func (up *upload) publish(ctx context.Context) error {
 	return err
 }
 
-// abandon keeps what is staged, so that the client can continue. The client has left, so it takes no turns.
+// abandon keeps the staged bytes, so that the client can continue. The client has left, so abandon takes no turns.
 func (up *upload) abandon() {
 	defer up.in.remove(up)
 	ctx, cancel := context.WithTimeout(context.Background(), leaveWithin)
@@ -349,7 +349,7 @@ func (up *upload) abandon() {
 	up.discard()
 }
 
-// discard removes what is staged.
+// discard removes the staged bytes.
 func (up *upload) discard() {
 	defer up.in.remove(up)
 	ctx, cancel := context.WithTimeout(context.Background(), leaveWithin)

@@ -56,7 +56,7 @@ func hold(f *os.File) error {
 	return nil
 }
 
-// diskSpace returns the size of the disk of f, and what is free on it, in bytes.
+// diskSpace returns the size of the disk of f, and its free space, in bytes.
 func diskSpace(f *os.File) (total, free int64, err error) {
 	var s syscall.Statfs_t
 	err = syscall.Fstatfs(int(f.Fd()), &s)

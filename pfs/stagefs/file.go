@@ -167,7 +167,7 @@ func (f *FS) supplant(fl *file, name pfs.Path) *file {
 	return other
 }
 
-// setEnd notes what was written through the handle of the store.
+// setEnd notes a write through the handle of the store.
 func (fl *file) setEnd(end int64, unsynced bool) {
 	fl.mu.Lock()
 	defer fl.mu.Unlock()

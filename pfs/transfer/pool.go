@@ -153,7 +153,7 @@ func (p *Pool) put(b []byte) {
 	p.cancel()
 }
 
-// Trim frees the memory of buffers that nobody uses now.
+// Trim frees the memory of unused buffers.
 func (p *Pool) Trim() {
 	for {
 		select {

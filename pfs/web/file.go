@@ -19,7 +19,7 @@ type filePage struct {
 	Preview             *preview
 }
 
-// file shows what is known about a file.
+// file shows the attributes and the preview of a file.
 func (x *Web) file(v *visit, name pfs.Path, info pfs.Info) error {
 	x.render(v.w, http.StatusOK, "file", filePage{
 		frame: v.frame(x, name.Base()), Path: name, Parent: name.Parent(), Trail: trail(name), Heading: name.Base(),

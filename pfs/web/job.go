@@ -139,7 +139,7 @@ func (j *seenJob) cannotDelete() string {
 	return fmt.Sprintf("The job is %s: stop it first.", j.State)
 }
 
-// refuse answers that a job does not allow what was asked for.
+// refuse answers that a job does not allow the requested operation.
 func (x *Web) refuse(v *visit, why string) error {
 	p := errorPage{frame: v.frame(x, "Not possible"), Message: shown(why)}
 	p.Section = "jobs"

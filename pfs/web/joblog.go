@@ -151,7 +151,7 @@ func (s *logStream) write(b []byte) error {
 	return err
 }
 
-// beat sends what is written every half second, and ends the stream when the session has ended or the browser has left.
+// beat flushes the stream every half second, and ends it when the session has ended or the browser has left.
 func (s *logStream) beat(check func() error, cancel func()) (stop func()) {
 	done := make(chan struct{})
 	var work sync.WaitGroup

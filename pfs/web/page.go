@@ -21,7 +21,7 @@ type frame struct {
 	HasJobs                            bool
 }
 
-// frame returns the layout of a page for somebody who is not logged in.
+// frame returns the layout of a page for visitors who are not logged in.
 func (x *Web) frame(title string) frame { return frame{Title: title, Assets: x.assets} }
 
 // frame returns the layout of a page of the explorer.
@@ -38,7 +38,7 @@ func address(page string, name pfs.Path) string {
 	return u.EscapedPath()
 }
 
-// shown returns name as a page shows it: what is invisible, or changes the direction of the text, is spelled out.
+// shown returns name as a page shows it: characters that are invisible or change the direction of the text are escaped.
 func shown(name any) string {
 	var s string
 	switch n := name.(type) {

@@ -19,7 +19,7 @@ import (
 	"github.com/paddlecloud/pfs/pfs/dataset/manifest"
 )
 
-// The bounds of a preview. A file is data of strangers, so what is read, decoded and shown is bounded, whatever it claims.
+// Bounds of a preview. A file is untrusted, so the bytes that are read, decoded and shown are bounded, whatever it claims.
 const (
 	previewTime  = 5 * time.Second
 	previewWait  = 2 * time.Second

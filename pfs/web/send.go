@@ -21,7 +21,7 @@ import (
 // sumHeader is the header with the SHA-256 of a leaf that the script sends.
 const sumHeader = "Pfs-Sha256"
 
-// begun answers how an upload can go on.
+// begun answers how an upload can continue.
 type begun struct {
 	Exists  bool  `json:"exists"`  // a file has the name, and the request did not say replace
 	Resumed bool  `json:"resumed"` // bytes may be staged already

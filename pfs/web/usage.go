@@ -25,7 +25,7 @@ type meter struct {
 	Value, Max, High int64
 }
 
-// usage shows what is in a folder, and the limits that apply to it.
+// usage shows the number and size of the files in a folder, and the limits that apply to it.
 func (x *Web) usage(v *visit, dir pfs.Path) error {
 	var u pfs.Usage
 	var space pfs.Space

@@ -20,7 +20,7 @@ const (
 	maxArchives, archivesOfUser = 12, 3
 )
 
-// leftOut is the name of the entry that tells what is not in an archive.
+// leftOut is the name of the entry that lists files which are not in an archive.
 const leftOut = "_LEFT_OUT.txt"
 
 // archives counts the archives that are being sent.
@@ -230,7 +230,7 @@ func (a *archive) file(name pfs.Path, to string) error {
 	return nil
 }
 
-// leave notes what is not in the archive.
+// leave notes a file that is not in the archive.
 func (a *archive) leave(name, reason string) {
 	if a.out != nil && len(a.missing) < maxEntries {
 		a.missing = append(a.missing, shown(name)+": "+reason+"\n")

@@ -141,7 +141,7 @@ func (l userLocks) Confirm(now time.Time, name0, name1 string, conditions ...web
 	return func() { release(); held() }, nil
 }
 
-// hold holds names that nobody has locked, for a request.
+// hold locks unlocked names for the time of a request.
 func (l userLocks) hold(now time.Time, names ...string) (release func(), err error) {
 	var tokens []string
 	release = func() {

@@ -157,7 +157,7 @@ func (q *request) page(dir pfs.Path, token string) (page pfs.Page, err error) {
 	return page, err
 }
 
-// described lists a page of the request's directory. A link is described as what it leads to, and left out if that is nothing.
+// described lists a page of the request's directory. A link is described as its target; a dangling link is left out.
 func (q *request) described(token string) (pfs.Page, error) {
 	page, err := q.page(q.name, token)
 	entries := page.Entries[:0]
@@ -200,7 +200,7 @@ func (q *request) render(w http.ResponseWriter, p *properties, entries []pfs.Inf
 	return nil
 }
 
-// flush sends what was written.
+// flush sends the written bytes.
 func (p *properties) flush(w http.ResponseWriter) error {
 	pace.OfAnswer(w, int64(p.out.Len())).Next()
 	_, err := p.out.WriteTo(w)

@@ -92,7 +92,7 @@ func (c *copying) ReadFrom(io.Reader) (int64, error) {
 
 func (c *copying) Stat() (os.FileInfo, error) { return fileInfo{c.info}, nil }
 
-// copyAll copies the source, and what is in it unless Depth is 0. It needs memory for one page of a listing a level.
+// copyAll copies the source, and its entries unless Depth is 0. It needs memory for one page of a listing a level.
 func (q *request) copyAll() error {
 	info, err := q.stat(q.name)
 	if err != nil {

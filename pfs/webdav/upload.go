@@ -103,7 +103,7 @@ func (u *upload) ReadFrom(r io.Reader) (n int64, err error) {
 	return n, u.tree.fail(err)
 }
 
-// receive stages what comes from r.
+// receive stages the bytes of r.
 func (u *upload) receive(r io.Reader) (n int64, err error) {
 	u.file.Also = u.check.hash
 	body, _ := r.(*gateway.Body)

@@ -197,7 +197,7 @@ func (q *request) checkAccess() error {
 	})
 }
 
-// checkConditions refuses a change if If-Match does not name what is there, or If-None-Match does.
+// checkConditions refuses a change if If-Match does not match the existing file, or If-None-Match does.
 func (q *request) checkConditions() error {
 	match, none := q.Header.Get("If-Match"), q.Header.Get("If-None-Match")
 	if match == "" && none == "" {

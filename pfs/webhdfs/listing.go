@@ -185,7 +185,7 @@ func (c *call) pageAfter(ctx context.Context, after string) (pfs.Page, error) {
 	return pfs.Page{}, err
 }
 
-// cursors remember where listings go on.
+// cursors remember where listings continue.
 type cursors struct {
 	mu     sync.Mutex
 	tokens *lru.Cache[cursor, *string]

@@ -100,7 +100,7 @@ func unless(err error, kinds ...pfs.Kind) (answer, error) {
 	return answer{}, err
 }
 
-// renameStrictly is the newer rename, which says what is wrong.
+// renameStrictly is the newer rename, which returns the cause of a failure.
 func (c *call) renameStrictly(ctx context.Context, to pfs.Path, overwrite bool) error {
 	asked := c.params.text("destination")
 	from, err := c.fs().Stat(ctx, c.path)

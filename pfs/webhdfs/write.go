@@ -76,7 +76,7 @@ func (c *call) hdfsAddress() string {
 	return u.String()
 }
 
-// checkCreate refuses a file that cannot be made, and returns a tag of what has the name now.
+// checkCreate refuses a file that cannot be made, and returns a tag of the entry that has the name now.
 func (c *call) checkCreate(ctx context.Context, overwrite bool) (version string, err error) {
 	if err := pfs.CheckAccess(ctx, c.fs(), pfs.Write, c.path); err != nil {
 		return "", err

@@ -224,7 +224,7 @@ type SweepRequest struct {
 	Seconds int64  `msgpack:"seconds"`
 }
 
-// SweepReply states what was removed.
+// SweepReply has the number and the bytes of removed uploads.
 type SweepReply struct {
 	Count int64 `msgpack:"count"`
 	Bytes int64 `msgpack:"bytes"`

@@ -58,7 +58,7 @@ func run(ctx context.Context, a *app.App, o options, dir string) error {
 	return inBackground(ctx, a)
 }
 
-// inBackground runs this command once more, as a process that goes on when the mount is ready. Until
+// inBackground runs this command once more, as a process that continues when the mount is ready. Until
 // then that process writes its messages to the standard error of this one.
 func inBackground(ctx context.Context, a *app.App) error {
 	exe, err := os.Executable()

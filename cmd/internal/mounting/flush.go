@@ -108,7 +108,7 @@ A pending file that others have changed or removed meanwhile also needs one of t
 	})
 }
 
-// printPending prints what is not on the store yet.
+// printPending prints the files that are not on the store yet.
 func printPending(a *app.App, p Pending) {
 	for _, f := range p.List {
 		a.Printf("  %-10s %10s  %s  %s", f.State, cliio.Size(f.Bytes), f.ID, a.Name(f.Path))

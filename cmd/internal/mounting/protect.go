@@ -49,8 +49,8 @@ func publicAt(name pfs.Path) (public, version pfs.Path) {
 // publicAsked is for how long an account is assumed to have the same rights in a public directory.
 const publicAsked = time.Minute
 
-// protections knows who may change the directories of a service: nobody a complete version of a
-// published dataset, only publishers what else is public.
+// protections knows who may change the directories of a service: nobody may change a complete version of a
+// published dataset, and only publishers may change other public directories.
 type protections struct {
 	fs pfs.FileSystem
 

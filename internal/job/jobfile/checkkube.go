@@ -347,7 +347,7 @@ func (d *document) container(field string, c *corev1.Container, names, volumes m
 	}
 }
 
-// resources reports a container that does not say what it needs.
+// resources reports a container without requests for processors and memory.
 func (d *document) resources(field string, c *corev1.Container) {
 	var missing []string
 	for _, name := range []corev1.ResourceName{corev1.ResourceCPU, corev1.ResourceMemory} {

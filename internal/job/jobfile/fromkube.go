@@ -9,7 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// read takes the document's value into j, and returns what it did not take.
+// read takes the document's value into j, and returns the fields that it did not take.
 func (j *Job) read() (rest any) {
 	switch v := j.doc.value.(type) {
 	case *ownJob:
@@ -28,7 +28,7 @@ func (j *Job) read() (rest any) {
 	return j.doc.value
 }
 
-// taken returns what is left of a copy of v after take.
+// taken returns the remaining fields of a copy of v after take.
 func taken[T any](v *T, take func(*T)) *T {
 	c := clone(v)
 	take(c)

@@ -117,7 +117,7 @@ func (f *File) Settings() ([]Setting, []Left, error) {
 	return own.settings(func(string) string { return f.Name }), append(left, w.finish()...), nil
 }
 
-// settings lists what is set.
+// settings lists the keys that are set.
 func (o *ownJob) settings(place func(key string) string) (list []Setting) {
 	add := func(key, text string) {
 		if text != "" {

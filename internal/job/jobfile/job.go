@@ -245,12 +245,12 @@ type writer struct {
 	left []Left
 }
 
-// note records what is changed or left out.
+// note records fields that are changed or left out.
 func (w *writer) note(field, format string, args ...any) {
 	w.left = append(w.left, w.job.doc.left(w.job.source(field), format, args...))
 }
 
-// finish returns what was left out.
+// finish returns the fields that were left out.
 func (w *writer) finish() []Left {
 	for i := range w.rest.Roles {
 		w.rest.Roles[i].Kind = ""

@@ -177,7 +177,7 @@ func (f *File) document(root *yaml.Node) {
 	}
 }
 
-// onlyJSON reports what is YAML and not JSON, which is all that OpenPAI reads.
+// onlyJSON reports YAML that is not JSON: OpenPAI reads only JSON.
 func (f *File) onlyJSON() {
 	var syntax *json.SyntaxError
 	var value any

@@ -126,7 +126,7 @@ func kubePorts(c *corev1.Container) (list []paiPort) {
 	return list
 }
 
-// paiName takes the name of the job, with '_' for what is not allowed.
+// paiName sets the name of the job, with '_' in place of characters that are not allowed.
 func (w *writer) paiName(not *regexp.Regexp) string {
 	name := take(&w.rest.Name)
 	if fixed := not.ReplaceAllString(name, "_"); fixed != name {

@@ -326,7 +326,7 @@ func kindOf(err error, code int) pfs.Kind {
 	return pfs.Other
 }
 
-// gone turns an error for what does not exist into nil.
+// gone returns err, or nil if err says that an object does not exist.
 func gone(err error) error {
 	if errors.Is(err, pfs.NotExist) {
 		return nil

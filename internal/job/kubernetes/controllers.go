@@ -331,7 +331,7 @@ var (
 	origin = regexp.MustCompile(`\. Origin reason is(?: [^ ]+)?: (.+)$`)
 )
 
-// gangText says what the message of Volcano about a gang means. A gang is admitted when its queue has what it asks for.
+// gangText explains the message of Volcano about a gang. A gang is admitted when its queue has the requested resources.
 func gangText(message string, admitted bool) string {
 	if !strings.Contains(message, notReady) {
 		return clean(message)

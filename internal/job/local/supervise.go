@@ -147,7 +147,7 @@ func (s *supervisor) abandon(ctx context.Context) error {
 	return nil
 }
 
-// carryOut runs attempts until the job has ended. The error says that the supervisor cannot go on.
+// carryOut runs attempts until the job has ended. After an error the supervisor cannot continue.
 func (s *supervisor) carryOut(ctx context.Context) error {
 	r := &s.state.Record
 	s.mount()
@@ -287,7 +287,7 @@ func (s *supervisor) obstacle() string {
 	return ""
 }
 
-// watchKill closes killed when somebody asks for the end of the job.
+// watchKill closes killed when the end of the job is requested.
 func (s *supervisor) watchKill(ctx context.Context) {
 	for {
 		if _, err := os.Stat(s.dir.file(killFile)); err == nil {

@@ -48,13 +48,13 @@ type following struct {
 	buf    []byte
 }
 
-// readLog is what was copied of the log of a worker.
+// readLog is the copied part of the log of a worker.
 type readLog struct {
 	files map[string]int64 // bytes of each file
 	begun bool
 }
 
-// pass copies what is new.
+// pass copies new lines.
 func (l *following) pass(ctx context.Context, r *job.Record) error {
 	attempt := cmp.Or(l.opts.Attempt, r.Attempt)
 	var d *detail

@@ -99,7 +99,7 @@ func (e *Engine) step(ctx context.Context, user, name string, s summary) error {
 	return e.advance(ctx, fsys, r)
 }
 
-// advance brings the record of a job up to date and does what is next. The job is locked.
+// advance updates the record of a job and takes the next step. The job is locked.
 func (e *Engine) advance(ctx context.Context, fsys pfs.FileSystem, r *job.Record) error {
 	before, name := asText(r), nameOf(&r.Spec, r.Attempt)
 	killing := r.State == job.Killing
@@ -227,7 +227,7 @@ func (e *Engine) Kill(ctx context.Context, user, name string, tell func(*job.Rec
 	}
 }
 
-// killing notes that a job is to end, unless it has ended, and does what is next.
+// killing notes that a job must end, unless it has ended, and takes the next step.
 func (e *Engine) killing(ctx context.Context, user, name string) (*job.Record, error) {
 	defer e.lock(user, name)()
 	fsys, r, err := e.record(ctx, user, name)

@@ -76,7 +76,7 @@ type logShipper struct {
 	lost int              // files that were removed before they were sent
 }
 
-// pass sends what is new. It returns the first failure.
+// pass sends new log files. It returns the first failure.
 func (s *logShipper) pass(ctx context.Context, final bool) (failed error) {
 	names, err := filepath.Glob(filepath.Join(s.u.opts.Rank.Logs(), "*.log")) // sorted
 	if err != nil || len(names) == 0 {

@@ -13,7 +13,7 @@ import (
 	"github.com/paddlecloud/pfs/pfs/localfs"
 )
 
-// state is what is known about a file. There may be very many.
+// state is the known state of a file. There may be very many files.
 type state struct {
 	size, mtime, ctime int64
 	inode              uint64
@@ -120,7 +120,7 @@ func (u *uploader) passOver(ctx context.Context, t tree, h how) error {
 	return s.failed
 }
 
-// keep keeps what is known about the files of a tree. It reports whether there are any.
+// keep keeps the known states of the files of a tree. It reports whether there are any.
 func (u *uploader) keep(t tree) (known bool) {
 	u.mu.Lock()
 	defer u.mu.Unlock()

@@ -75,7 +75,7 @@ func Verify(ctx context.Context, fsys pfs.FileSystem, dir pfs.Path, told func(si
 	return r, nil
 }
 
-// notCommitted says what is known about outputs without a marker.
+// notCommitted describes outputs without a marker.
 func notCommitted(ctx context.Context, fsys pfs.FileSystem, dir pfs.Path) string {
 	var c claimed
 	if err := readRecord(ctx, fsys, dir.Join(uploading), &c); err != nil {

@@ -4,11 +4,11 @@
 //
 //	KEY/data    the files
 //	KEY/lock    held exclusively by the process that copies or removes them, shared by those that use them
-//	KEY/state   what it is, once it is complete; its time is that of the last use
+//	KEY/state   the path and the files, once the copy is complete; its time is that of the last use
 //
-// KEY is the digest of path, sizes and times of all files, so a changed input gets another one. Copies are
+// KEY is the digest of path, sizes and times of all files, so a changed input gets another KEY. Copies are
 // verified and can be resumed, like all copies of package transfer. When the disk budget is used up, the
-// inputs that have not been used for the longest time are removed.
+// least recently used inputs are removed.
 //
 // It needs a Unix system.
 package stage
@@ -36,7 +36,7 @@ import (
 // lookEvery is how often a lock that another process has is tried.
 const lookEvery = 100 * time.Millisecond
 
-// Options are what Stage needs.
+// Options are the options of Stage.
 type Options struct {
 	FS  pfs.FileSystem // has the inputs
 	Dir string         // for inputs on this machine; it is made
@@ -315,7 +315,7 @@ func kept(f *os.File, name string) bool {
 	return err == nil && err2 == nil && os.SameFile(a, b)
 }
 
-// makeRoom removes inputs that nobody uses, until c fits.
+// makeRoom removes unused inputs until c fits.
 func (s *stager) makeRoom(c content) error {
 	if s.opts.Limit == 0 {
 		return nil
@@ -387,7 +387,7 @@ func diskUse(dir string) (total int64, err error) {
 	return total, err
 }
 
-// remove removes an input, unless somebody uses it.
+// remove removes an input, unless it is in use.
 func remove(dir string) (bool, error) {
 	f, err := os.Open(filepath.Join(dir, "lock"))
 	if err != nil {

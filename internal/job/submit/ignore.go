@@ -9,7 +9,7 @@ import (
 	"github.com/paddlecloud/pfs/pfs/transfer"
 )
 
-// The files that list what is not part of a package. The rules of the later one decide.
+// The files that list excluded files of a package. The rules of the later file take precedence.
 var ignoreFiles = []string{".gitignore", ".paddleignore"}
 
 // firstRules leaves out the history of git. A first rule that excludes also makes package transfer

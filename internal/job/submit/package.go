@@ -29,7 +29,7 @@ type content struct {
 	largest string // file
 }
 
-// entry is a file or directory of a package; a link counts as what it leads to.
+// entry is a file or directory of a package; a link counts as its target.
 type entry struct {
 	dir  bool
 	size int64

@@ -1,5 +1,5 @@
-// Package submit starts jobs: it uploads the package, reserves the name and calls the engine. If any of
-// this is refused, what it has created is taken back.
+// Package submit starts jobs: it uploads the package, reserves the name and calls the engine. If a step
+// fails, it removes everything that it has created.
 package submit
 
 import (
@@ -295,7 +295,7 @@ type undo struct {
 	dirs   []pfs.Path // removed in this order where they are empty
 }
 
-// undoTime is how long Submit tries to take back what it has created.
+// undoTime is how long a failed Submit tries to remove everything that it has created.
 const undoTime = 30 * time.Second
 
 // run takes everything back and returns the error of a submit that failed with cause.
@@ -320,7 +320,7 @@ func (u *undo) run(ctx context.Context, spec *job.Spec, cause error) error {
 	return cause
 }
 
-// LeftError is the error of a submit that could not take back what it had created.
+// LeftError is the error of a submit that could not remove everything that it had created.
 type LeftError struct {
 	Name  string
 	Cause error

@@ -67,8 +67,8 @@ const (
 )
 
 // SyncDue reports whether a file that is written from start to end is to be synced at end, after unsynced bytes: at the end of
-// a block of the store, which costs HDFS little, and anywhere after MaxUnsynced. This bounds what is lost, or must be kept, if the store
-// loses what it has not synced. A block of 0 bytes has no end.
+// a block of the store, which costs HDFS little, and anywhere after MaxUnsynced. This bounds the bytes that are lost, or must be kept,
+// if the store loses unsynced bytes. A block of 0 bytes has no end.
 func SyncDue(unsynced, end, block int64) bool {
 	return unsynced >= MaxUnsynced || unsynced >= MinUnsynced && (block == 0 || end%block == 0)
 }
