@@ -102,8 +102,8 @@ func (c *Connection) greet(opts Options) error {
 func libraryOptions(opts Options) *raw.MountOptions {
 	var extra uint64 = raw.CAP_HANDLE_KILLPRIV_V2
 	if opts.Squash {
-		// An open that truncates is one request then, and HDFS need not stage the file. But a program that runs would be
-		// truncated before the kernel answers ETXTBSY.
+		// With this option, an open that truncates is one request, and files on HDFS need not be staged. But the file of a
+		// running program would be truncated before the kernel answers ETXTBSY.
 		extra |= raw.CAP_ATOMIC_O_TRUNC
 	}
 	return &raw.MountOptions{

@@ -180,7 +180,8 @@ func TestTicketEnds(t *testing.T) {
 	pfstest.WantFile(t, f, "/f", []byte("content"))
 }
 
-// TestTicketRenewed sends a file for longer than a ticket lasts. All connections to the NameNode are new, need a valid one, and are encrypted.
+// TestTicketRenewed sends a file for longer than the lifetime of a ticket. All connections to the NameNode are new, need a valid
+// ticket, and are encrypted.
 func TestTicketRenewed(t *testing.T) {
 	c := testbed.HDFSSecure(t)
 	o := protectedBy("privacy")(t, c, c.Scratch(t))

@@ -176,8 +176,8 @@ func TestErasureCodedRepaired(t *testing.T) {
 }
 
 // TestErasureCodedProtected writes erasure-coded files where data transfer is signed and encrypted, by Kerberos and by a key of the
-// cluster, and in an encryption zone of each of these clusters. While each file is written, one DataNode becomes silent. The file is read without it,
-// and by Hadoop's client when it answers again.
+// cluster, and in an encryption zone of each of these clusters. While each file is written, one DataNode becomes silent. The file is
+// read without this DataNode, and by Hadoop's client when the DataNode answers again.
 func TestErasureCodedProtected(t *testing.T) {
 	testbed.Long(t)
 	secure := testbed.HDFSSecure(t)

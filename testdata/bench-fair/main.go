@@ -275,8 +275,8 @@ func quantile(took []time.Duration, q float64) time.Duration {
 
 func ms(d time.Duration) float64 { return d.Seconds() * 1000 }
 
-// processors returns how long the threads of pfsd ran, and how long they were ready to run and had no processor. If they waited for much longer
-// than they ran, other programs have the machine, and it is they who delay the requests.
+// processors returns how long the threads of pfsd ran, and how long they were ready to run and had no processor. If they waited for
+// much longer than they ran, other programs of the machine delay the requests.
 func (s *service) processors() (ran, waited time.Duration) {
 	threads, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/schedstat", s.cmd.Process.Pid))
 	for _, name := range threads {

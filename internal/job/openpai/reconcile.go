@@ -170,8 +170,8 @@ func (e *Engine) next(ctx context.Context, fsys pfs.FileSystem, r *job.Record, f
 	return job.WriteRecord(ctx, fsys, r)
 }
 
-// abandon has the marker for incomplete outputs written where a worker has none, and takes from the store how programs ended: OpenPAI only has
-// exit codes. No task runs any more.
+// abandon writes the marker for incomplete outputs of workers without a marker, and takes the exit records from the store, because
+// OpenPAI has only exit codes. No task runs any more.
 func (e *Engine) abandon(ctx context.Context, fsys pfs.FileSystem, r *job.Record, d *detail) error {
 	for i := range r.Workers {
 		w := &r.Workers[i]

@@ -4,7 +4,7 @@
 //
 //	KEY/data    the files
 //	KEY/lock    held exclusively by the process that copies or removes them, shared by those that use them
-//	KEY/state   the path and the files, once the copy is complete; its time is that of the last use
+//	KEY/state   the description of the input, once the copy is complete; its time is that of the last use
 //
 // KEY is the digest of path, sizes and times of all files, so a changed input gets another KEY. Copies are
 // verified and can be resumed, like all copies of package transfer. When the disk budget is used up, the

@@ -11,7 +11,8 @@ import (
 	"github.com/paddlecloud/pfs/pfs/transfer"
 )
 
-// settingsFile has the settings of Visual Studio Code for the root of a package. Those that begin with settingsPrefix are of OpenPAI's client.
+// settingsFile has the settings of Visual Studio Code for the root of a package. Settings that begin with settingsPrefix belong to
+// OpenPAI's client.
 const (
 	settingsFile   = ".vscode/settings.json"
 	settingsPrefix = "pai.job."
