@@ -18,7 +18,7 @@ import (
 // SharePolicy is a way to divide records among trainers.
 type SharePolicy string
 
-// The policies. The first three share out whole files.
+// The policies. The first three assign whole files.
 const (
 	ByMod        SharePolicy = "mod"
 	ByLPT        SharePolicy = "lpt"

@@ -25,7 +25,7 @@ type SplitOptions struct {
 
 	OnDamage recordio.Policy
 	Damaged  func(recordio.Damage)                         // may be nil
-	Note     func(convert.Note)                            // gets what a format cannot show; may be nil
+	Note     func(convert.Note)                            // called with properties that the format cannot represent; may be nil
 	Meter    func(bytes int64, files int) recordfile.Meter // may be nil
 }
 

@@ -8,7 +8,7 @@ import (
 
 // newOthers returns the stores as an administrator sees them, with the homes of all accounts. A
 // home that its user has not needed yet is created. Without an account nothing can be put into a
-// home, since nobody would ever see it. A home can be removed only after its account.
+// home, since no user would ever see it. A home can be removed only after its account.
 func newOthers(n *Namespace, stores pfs.FileSystem) pfs.FileSystem {
 	return pfs.NewLayer(func(ctx context.Context, a pfs.Access, name pfs.Path, call func(pfs.FileSystem, pfs.Path) error) error {
 		if owner := placeOf(name).owner; owner != "" {

@@ -408,7 +408,7 @@ func (x *session) setUpload(_ context.Context, up *upload, a attributes) error {
 	return nil
 }
 
-// sync makes what was written durable. An upload is published: until then nobody would find its bytes after a crash, and
+// sync makes the written bytes durable. An upload is published: until then no client would find its bytes after a crash, and
 // clients such as sshfs ignore the errors of CLOSE.
 func (x *session) sync(ctx context.Context, p *parser) error {
 	o, err := x.file(ctx, p)

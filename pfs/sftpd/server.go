@@ -32,7 +32,7 @@ const (
 	silence  = 4 * askEvery
 	// maxChannels bounds the sessions in one connection, as OpenSSH's server does.
 	maxChannels = 10
-	// maxSessions bounds those of a user in all connections. Each may have a window of 2 MiB that nobody has read yet.
+	// maxSessions bounds the sessions of a user in all connections. Each may have an unread window of 2 MiB.
 	maxSessions = 128
 	// maxHandles bounds the open files and directories of a session.
 	maxHandles = 256

@@ -212,7 +212,7 @@ func (f *FS) load(prefix string, resume bool) error {
 	case s.State == nameless && resume:
 		f.resumeNameless(s)
 		return nil
-	case s.State == streaming, s.State == nameless: // nobody was told that they survive
+	case s.State == streaming, s.State == nameless: // no caller was told that they survive
 		s.drop()
 		return nil
 	}

@@ -141,7 +141,7 @@ class _Shard(writer):
         self._leaf = blake3.blake3()
 
     def described(self) -> dict[str, Any]:
-        """Finishes the shard, and returns what the manifest says of it."""
+        """Finishes the shard, and returns its entry in the manifest."""
         self._finish()
         if self.bytes % _LEAF:
             self._end_leaf()

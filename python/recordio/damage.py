@@ -1,4 +1,4 @@
-"""The policies skip and salvage for damaged files. They return what the Scanner of the Go package recordio returns."""
+"""The policies skip and salvage for damaged files. They return the same records as the Scanner of the Go package recordio."""
 
 from __future__ import annotations
 
@@ -363,7 +363,7 @@ class Part:
 
 @dataclass
 class Repairs:
-    """What the damaged files among some would be without the damage."""
+    """The undamaged content of damaged files, by path."""
 
     parts: dict[str, list[Part]] = field(default_factory=dict)  # by path
     damage: list[Damage] = field(default_factory=list)

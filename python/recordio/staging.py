@@ -11,10 +11,10 @@ from .storage import file_system
 
 
 class Staged:
-    """A new file. publish gives it its name, and discard removes what was written.
+    """A new file. publish gives it its name, and discard removes the written bytes.
 
-    The bytes are in a dot-file of the same directory. On pfs:// they go to the service as they come, and are in no
-    directory before publish. For other file systems of fsspec they are in a temporary file of this machine.
+    The bytes are in a dot-file of the same directory. On pfs:// they are sent to the service as they are written, and are in
+    no directory before publish. For other file systems of fsspec they are in a temporary file of this machine.
     """
 
     def __init__(self, path: str, exclusive: bool = False) -> None:

@@ -19,7 +19,7 @@ Range = tuple[str, int, int]  # path, start, end
 
 
 class ForkLock:
-    """A lock that each process has for itself. After a fork, one that another thread held would stay held."""
+    """A lock with separate state for each process: after a fork, a lock that another thread held would stay held."""
 
     def __init__(self) -> None:
         self._of: dict[int, threading.Lock] = {}
@@ -32,9 +32,8 @@ class ForkLock:
 
 
 class Storage(Protocol):
-    """What the package needs of a file system. Files whose size was asked for, or whose bytes were read as ranges, stay the
-    same, also for those to whom the storage is sent: size, sizes and ranges raise ChangedError if they were changed, replaced
-    or removed."""
+    """The operations of a file system that the package uses. size, sizes and ranges raise ChangedError if a file whose size or
+    ranges were read before was changed, replaced or removed, also in processes to which the storage is sent."""
 
     def isdir(self, path: str) -> bool: ...
     def names(self, path: str) -> list[str]: ...

@@ -67,7 +67,7 @@ def _seen(path):
 
 
 def samples(path, decode, before=None):
-    """Yields the decoded records of one file. Raises ChangedError if it is another one than before."""
+    """Yields the decoded records of one file. Raises ChangedError if the file was replaced since before."""
     with open_reader(path) as records:
         if before is not None and _seen(path) != before:
             raise ChangedError("%s was changed or replaced while its dataset was read" % path)

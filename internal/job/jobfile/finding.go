@@ -12,7 +12,7 @@ import (
 // Severity is the severity of a Finding.
 type Severity string
 
-// A file with an Error does not run as it is, or not as it says. A Warning is legal, and probably not meant.
+// A file with an Error does not run, or not as written. A Warning is legal, but probably not intended.
 const (
 	Error   Severity = "error"
 	Warning Severity = "warning"

@@ -86,7 +86,7 @@ type stored struct {
 	Final   bool   `json:"final,omitempty"` // another attempt would fail in the same way
 	Taken   string `json:"taken,omitempty"` // the worker whose pod the cluster took away first in the attempt TakenN, and why
 	TakenN  int    `json:"taken_attempt,omitempty"`
-	// Servers are the pods of parameter servers in the present attempt: another one in their place does not know what they knew.
+	// Servers are the pods of parameter servers in the current attempt: a replacement pod has lost their state.
 	Servers map[string]types.UID `json:"servers,omitempty"`
 	// SucceededN is the attempt that has succeeded, while the processes that are left are being ended.
 	SucceededN int `json:"succeeded_attempt,omitempty"`

@@ -247,7 +247,7 @@ func (s *seen) jobOf(spec *job.Spec, attempt int) *controller {
 	return &sum
 }
 
-// open returns what is to be stopped when an attempt is over. A Job that has ended keeps its pods, and so their logs; only the
+// open returns the objects to stop when an attempt is over. A Job that has ended keeps its pods, and so their logs; only the
 // operator of a failed PaddleJob lets other pods run.
 func (s *seen) open() *seen {
 	left := *s

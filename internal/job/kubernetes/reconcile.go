@@ -221,7 +221,7 @@ func trainersOver(list []job.Worker) bool {
 	return !slices.ContainsFunc(list, func(w job.Worker) bool { return w.Role == job.Trainer && w.ExitCode == nil })
 }
 
-// watchPods notes why the cluster takes pods away, until ctx is done: a pod that has ended is soon gone, and nobody else can tell.
+// watchPods records until ctx is done why the cluster removes pods: a pod that has ended is soon gone, and its reason with it.
 func (e *Engine) watchPods(ctx context.Context) {
 	for ctx.Err() == nil {
 		w, err := e.c.pods("").Watch(ctx, metav1.ListOptions{LabelSelector: labels.Set{managedBy: manager}.String()})

@@ -82,7 +82,7 @@ func (u *uploader) claim(ctx context.Context) (*Marker, error) {
 	return m, nil
 }
 
-// unclaim gives the directory up. Without it the claim is only a file that nobody needs.
+// unclaim gives the directory up. A claim that stays is a useless file, but harmless.
 func (u *uploader) unclaim(ctx context.Context) {
 	_ = u.opts.FS.Remove(ctx, u.opts.Dir.Join(uploading))
 }

@@ -230,7 +230,7 @@ func writeMarker(ctx context.Context, fsys pfs.FileSystem, dir pfs.Path, m *Mark
 	case errors.Is(err, pfs.Unsupported):
 		return writeRecord(ctx, fsys, dir.Join(m.Name), m, false)
 	case errors.Is(err, pfs.Exist):
-		return nil // the answer to an earlier attempt was lost: nobody else has the claim
+		return nil // the answer to an earlier attempt was lost: no other uploader has the claim
 	}
 	return err
 }

@@ -37,7 +37,7 @@ type Manifest struct {
 	Options []string `json:"options"`           // flags that the bytes depend on
 	Columns []Column `json:"columns,omitempty"` // of tables, Parquet and arrays of numpy
 	Classes []string `json:"classes,omitempty"` // labels, by their number
-	Notes   []string `json:"notes,omitempty"`   // what the payload does not show of the inputs' types, sorted
+	Notes   []string `json:"notes,omitempty"`   // properties of the inputs' types that the payload lacks, sorted
 	Bad     int64    `json:"bad"`               // records that were left out
 
 	Shards []Shard `json:"shards"` // in the order of their names

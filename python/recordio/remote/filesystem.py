@@ -604,7 +604,7 @@ class PfsFile(AbstractBufferedFile):  # type: ignore[misc]
             await self.fs._pipe_file(self.path, self._small, mode="create" if self.mode == "xb" else "overwrite")
 
     def discard(self) -> None:
-        """Gives up what was written. Half a file gets no name."""
+        """Discards the written bytes. A partial file gets no name."""
         self.closed = True
         if not isinstance(self._failure, ConnectionError):  # a service that is gone removes what was abandoned
             sync(self.fs.loop, self._discard)
