@@ -82,7 +82,8 @@ func (s *scene) pass(t *testing.T, n int) {
 	t.Helper()
 	written := map[key]string{}
 	for range n {
-		if err := s.Engine.pass(t.Context(), written, true); err != nil {
+		_, err := s.sweep(t.Context())
+		if err = errors.Join(err, s.Engine.pass(t.Context(), written)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -264,7 +265,7 @@ func TestAbandoned(t *testing.T) {
 		}
 		s.f.edit(t, "configmaps", object1, func(o tree) { delete(o["data"].(tree), recordKey) })
 		time.Sleep(submitTime + time.Second)
-		s.pass(t, 1)
+		s.pass(t, 2)
 		if left := s.left(); len(left) != 0 {
 			t.Errorf("%q are left", left)
 		}
@@ -395,7 +396,7 @@ func TestRenew(t *testing.T) {
 		s.f.edit(t, "jobs", object1+"-1-trainer", condition("Complete", ""))
 		s.pass(t, 3)
 		time.Sleep(s.Config.Retention + time.Minute)
-		s.pass(t, 1)
+		s.pass(t, 2)
 		if left := s.left(); len(left) != 0 {
 			t.Errorf("%q are left", left)
 		}

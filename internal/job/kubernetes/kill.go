@@ -98,6 +98,11 @@ func (e *Engine) remove(ctx context.Context, ns, name string, tell func(*seen)) 
 	if err := e.stopPods(ctx, ns, name, tell); err != nil {
 		return err
 	}
+	return e.removeRest(ctx, ns, name)
+}
+
+// removeRest removes what a job has besides its pods and what makes them.
+func (e *Engine) removeRest(ctx context.Context, ns, name string) error {
 	if err := e.removeShared(ctx, ns, name); err != nil {
 		return err
 	}
@@ -203,6 +208,11 @@ func (e *Engine) store(ctx context.Context, r *job.Record) error {
 		return err
 	}
 	return job.WriteRecord(ctx, fsys, r)
+}
+
+// empty reports whether a job has no pods, and nothing that makes some.
+func (s *seen) empty() bool {
+	return s == nil || len(s.jobs)+len(s.sets)+len(s.pods)+len(s.groups) == 0
 }
 
 // over reports whether all pods of an attempt have ended.

@@ -36,23 +36,22 @@ func (e *Engine) Run(ctx context.Context) {
 	written := map[key]string{}
 	var swept time.Time
 	for ctx.Err() == nil {
-		sweep := time.Since(swept) > sweepInterval
-		if err := e.pass(ctx, written, sweep); err != nil && ctx.Err() == nil {
-			e.Log.Warn("jobs on Kubernetes wait for the cluster", "err", err)
-		} else if sweep {
+		over, err := false, error(nil)
+		if time.Since(swept) > sweepInterval {
+			over, err = e.sweep(ctx)
+		}
+		if over {
 			swept = time.Now()
+		}
+		if err = errors.Join(err, e.pass(ctx, written)); err != nil && ctx.Err() == nil {
+			e.Log.Warn("jobs on Kubernetes wait for the cluster", "err", err)
 		}
 		_ = retry.Sleep(ctx, interval)
 	}
 }
 
 // pass reconciles every job once. written has the states that this process wrote to the store.
-func (e *Engine) pass(ctx context.Context, written map[key]string, sweep bool) error {
-	if sweep {
-		if err := e.sweep(ctx); err != nil {
-			return err
-		}
-	}
+func (e *Engine) pass(ctx context.Context, written map[key]string) error {
 	list, err := e.entries(ctx, "", labels.Set{managedBy: manager, labelState: active})
 	if err != nil || len(list) == 0 {
 		clear(written)
@@ -82,21 +81,34 @@ func (e *Engine) pass(ctx context.Context, written map[key]string, sweep bool) e
 	return nil
 }
 
-// sweep removes the objects of jobs that ended long ago.
-func (e *Engine) sweep(ctx context.Context) error {
+// sweep removes the objects of jobs that ended long ago. It reports false if some are still ending.
+func (e *Engine) sweep(ctx context.Context) (over bool, err error) {
 	list, err := e.entries(ctx, "", labels.Set{managedBy: manager, labelState: ended})
+	list = slices.DeleteFunc(list, func(j *entry) bool { return time.Since(j.Ended) < e.Config.Retention })
+	if err != nil || len(list) == 0 {
+		return err == nil, err
+	}
+	found, err := e.look(ctx, "", labels.Set{managedBy: manager}.String())
 	if err != nil {
-		return err
+		return false, err
 	}
+	over = true
 	for _, j := range list {
-		if time.Since(j.Ended) < e.Config.Retention {
-			continue
-		}
-		if err := e.remove(ctx, j.ns(), j.name(), nil); err != nil {
-			return err
+		s := found[key{j.ns(), j.name()}]
+		over = over && s == nil
+		if err := e.takeDown(ctx, j, s); err != nil && ctx.Err() == nil {
+			e.Log.Warn("a job that has ended cannot be removed", "user", j.Spec.User, "job", j.Spec.Name, "err", err)
 		}
 	}
-	return nil
+	return over, nil
+}
+
+// takeDown is one step of the removal of all objects of a job, its state last. It waits for nothing, since other jobs have to go on.
+func (e *Engine) takeDown(ctx context.Context, j *entry, s *seen) error {
+	if !s.empty() {
+		return e.stopAttempts(ctx, s, func(int) bool { return true })
+	}
+	return e.removeRest(ctx, j.ns(), j.name())
 }
 
 // step reconciles one job.
@@ -105,7 +117,7 @@ func (e *Engine) step(ctx context.Context, j *entry, s *seen, written map[key]st
 		if time.Since(j.Submitted) < submitTime {
 			return nil // Submit is at work
 		}
-		return e.remove(ctx, j.ns(), j.name(), nil)
+		return e.takeDown(ctx, j, s)
 	}
 	if err := e.renew(ctx, j); err != nil {
 		return err
@@ -428,7 +440,7 @@ func serversOverdue(j *entry, s *seen) bool {
 
 // killed completes a kill whose caller has gone.
 func (e *Engine) killed(ctx context.Context, j *entry, s *seen) error {
-	if len(s.jobs)+len(s.sets)+len(s.pods)+len(s.groups) > 0 {
+	if !s.empty() {
 		return e.stopAttempts(ctx, s, func(int) bool { return true })
 	}
 	if err := e.removeShared(ctx, j.ns(), j.name()); err != nil {
