@@ -125,24 +125,38 @@ func (e *Engine) step(ctx context.Context, j *entry, s *seen, written map[key]st
 	if err := e.write(ctx, j, s, written); err != nil {
 		return err
 	}
-	if j.Kill {
-		return e.killed(ctx, j, s)
+	next := e.killed
+	if !j.Kill && j.Created < j.Attempt {
+		next = e.begin
+	} else if !j.Kill {
+		var err error
+		if j, err = e.noteServers(ctx, j, s); err != nil {
+			return err
+		}
+		b := s.jobOf(&j.Spec, j.Attempt)
+		switch failed, final := e.failed(j, s, b); {
+		case j.SucceededN == j.Attempt || failed == "" && complete(j, s, b):
+			next = e.succeed
+		case failed != "":
+			next = func(ctx context.Context, j *entry, s *seen) error { return e.fail(ctx, j, s, failed, final) }
+		default:
+			return nil
+		}
 	}
-	if j.Created < j.Attempt {
-		return e.begin(ctx, j, s)
-	}
-	j, err := e.noteServers(ctx, j, s)
-	if err != nil {
+	if err := e.unchanged(ctx, j); err != nil {
 		return err
 	}
-	b := s.jobOf(&j.Spec, j.Attempt)
-	switch failed, final := e.failed(j, s, b); {
-	case j.SucceededN == j.Attempt || failed == "" && complete(j, s, b):
-		return e.succeed(ctx, j, s)
-	case failed != "":
-		return e.fail(ctx, j, s, failed, final)
+	return next(ctx, j, s)
+}
+
+// unchanged returns a Conflict if the state of a job has changed since it was read: another replica may be at work, or Kill has ended
+// the job. The next pass goes on. Otherwise the store would get the old state last, and the cluster the objects of a job that is over.
+func (e *Engine) unchanged(ctx context.Context, j *entry) error {
+	now, err := e.read(ctx, j.ns(), j.name())
+	if errors.Is(err, pfs.NotExist) || err == nil && now.config.ResourceVersion != j.config.ResourceVersion {
+		return pfs.Errorf("kubernetes.unchanged", "", pfs.Conflict, "the state of the job has changed")
 	}
-	return nil
+	return err
 }
 
 // complete reports whether all trainers of the present attempt have succeeded. The paddle-operator waits for parameter
@@ -364,7 +378,14 @@ func (e *Engine) begin(ctx context.Context, j *entry, s *seen) error {
 	if err := e.createAll(ctx, &j.Spec, e.Config.attempt(&j.Spec, j.Attempt)); err != nil {
 		return err
 	}
-	_, err := e.change(ctx, j, func(j *entry) { j.Created = j.Attempt })
+	now, err := e.change(ctx, j, func(j *entry) { j.Created = j.Attempt })
+	if errors.Is(err, pfs.NotExist) || err == nil && now.State.Ended() { // Kill has ended it meanwhile, and found nothing of this attempt
+		found, err := e.look(ctx, j.ns(), j.selector())
+		if s := found[key{j.ns(), j.name()}]; err == nil && s != nil {
+			err = e.stopAttempts(ctx, s, func(int) bool { return true })
+		}
+		return err
+	}
 	return err
 }
 
@@ -490,6 +511,9 @@ func (e *Engine) write(ctx context.Context, j *entry, s *seen, written map[key]s
 	state := asText(r)
 	if written[k] == state {
 		return nil
+	}
+	if err := e.unchanged(ctx, j); err != nil {
+		return err
 	}
 	if err := e.store(ctx, r); err != nil {
 		return err

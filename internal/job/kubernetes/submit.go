@@ -296,7 +296,14 @@ func (e *Engine) start(ctx context.Context, spec *job.Spec) error {
 	if err != nil {
 		return err
 	}
-	_, err = e.change(ctx, j, func(j *entry) { j.Attempt, j.Created, j.State = 1, 1, job.Pending })
+	j, err = e.change(ctx, j, func(j *entry) {
+		if !j.Kill {
+			j.Attempt, j.Created, j.State = 1, 1, job.Pending
+		}
+	})
+	if err == nil && j.Kill {
+		return pfs.Errorf(submitOp, "", pfs.Conflict, "somebody has killed the job while it was submitted")
+	}
 	return err
 }
 
