@@ -27,10 +27,11 @@ func (e *Engine) Logs(ctx context.Context, user, name string, opts job.LogOption
 	if err != nil {
 		return err
 	}
+	var streams sync.WaitGroup
+	defer streams.Wait() // nothing writes to w afterwards
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	lines := &lineWriter{w: w}
-	var streams sync.WaitGroup
 	begun := map[string]bool{}
 	for {
 		found, err := e.look(ctx, j.ns(), j.selector())
@@ -71,12 +72,13 @@ func (e *Engine) Logs(ctx context.Context, user, name string, opts job.LogOption
 			return context.Cause(ctx)
 		}
 		if retry.Sleep(ctx, 2*poll) != nil {
-			streams.Wait()
 			return context.Cause(ctx)
 		}
-		if j, err = e.read(ctx, j.ns(), j.name()); err != nil {
+		if j, err = e.read(ctx, j.ns(), j.name()); errors.Is(err, pfs.NotExist) { // it is being removed, and its pods end
 			streams.Wait()
-			return gone(err)
+			return nil
+		} else if err != nil {
+			return err
 		}
 	}
 }
@@ -87,7 +89,8 @@ func hasLog(p *corev1.Pod) bool {
 	return s.State.Running != nil || s.State.Terminated != nil || s.RestartCount > 0
 }
 
-// stream copies the log of a pod. With Follow it reconnects after a broken connection and resumes after the last line.
+// stream copies the log of a pod. With Follow it asks again while the program runs, and resumes after the last line: a node that is
+// restarted ends the answer as if the log had ended.
 func (e *Engine) stream(ctx context.Context, p *corev1.Pod, worker string, opts job.LogOptions, to *lineWriter) error {
 	ask := &corev1.PodLogOptions{Container: mainContainer, Timestamps: true, Follow: opts.Follow}
 	if opts.Lines >= 0 {
@@ -106,8 +109,19 @@ func (e *Engine) stream(ctx context.Context, p *corev1.Pod, worker string, opts 
 		}
 		at, err := copyLines(body, worker, last, to)
 		body.Close()
-		if err == nil || !opts.Follow || ctx.Err() != nil || errors.Is(err, errWriter) {
+		if !opts.Follow || ctx.Err() != nil || errors.Is(err, errWriter) {
 			return err
+		}
+		if err == nil {
+			now, err := retried(ctx, func(ctx context.Context) (*corev1.Pod, error) {
+				return e.c.pods(p.Namespace).Get(ctx, p.Name, metav1.GetOptions{})
+			})
+			if err != nil {
+				return gone(err)
+			}
+			if main := statusOf(now, mainContainer); now.UID != p.UID || main.State.Running == nil {
+				return nil
+			}
 		}
 		if at.After(last) {
 			last, ask.TailLines = at, nil
