@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -104,18 +105,18 @@ func (a *attempt) run(ctx context.Context) (job.State, string, error) {
 		for _, run := range a.old {
 			run.look(uploads)
 		}
-		changed := false
-		for i, run := range a.runs {
-			was := *run.worker
+		was := slices.Clone(r.Workers)
+		for _, run := range a.runs {
 			run.look(uploads)
-			if run.exit != nil && !run.judged {
-				run.judged = true
-				a.judge(i)
-			}
-			a.runs[i].describe()
-			changed = changed || was != *a.runs[i].worker
 		}
+		// A supervisor before this one may have asked ranks to end: those that have ended by themselves tell why.
+		a.judgeAll(false)
 		a.control()
+		a.judgeAll(true)
+		for _, run := range a.runs {
+			run.describe()
+		}
+		changed := !slices.Equal(was, r.Workers)
 		changed = a.probe() || changed
 		changed = a.tellUploads() || changed
 		if state := a.current(); state != r.State || changed {
@@ -146,26 +147,38 @@ func (a *attempt) awake() {
 	}
 }
 
-// judge decides what the end of the run i means.
+// judgeAll judges the runs that have ended: by themselves, or because they were asked to.
+func (a *attempt) judgeAll(stopped bool) {
+	for i, run := range a.runs {
+		if run.exit == nil || run.judged || run.exit.Stopped != stopped {
+			continue
+		}
+		run.dismissed = run.dismissed || stopped && (a.over() || !a.stopping.IsZero())
+		run.judged = true
+		a.judge(i)
+	}
+}
+
+// judge decides what the end of the run i means. A program that somebody else has asked to end has failed, also if it ended with 0.
 func (a *attempt) judge(i int) {
 	run := a.runs[i]
-	if run.exit.Code == 0 || !a.stopping.IsZero() || run.dismissed {
+	if run.succeeded() || !a.stopping.IsZero() || run.dismissed {
 		return
 	}
 	w := run.worker
 	spec := &a.state.Record.Spec
 	if spec.Restart == job.RestartRank && w.Restarts+1 < spec.MaxAttempts {
-		a.log.Info("a rank is restarted", "worker", w.Name, "restart", w.Restarts+1, "reason", run.exit.Reason)
+		a.log.Info("a rank is restarted", "worker", w.Name, "restart", w.Restarts+1, "reason", run.reason())
 		a.old = append(a.old, run)
 		before := *w
 		run.worker = &before // its upload goes on
-		*w = job.Worker{Name: w.Name, Role: w.Role, Index: w.Index, Attempt: w.Attempt, Restarts: w.Restarts + 1, State: job.Pending, Reason: run.exit.Reason}
+		*w = job.Worker{Name: w.Name, Role: w.Role, Index: w.Index, Attempt: w.Attempt, Restarts: w.Restarts + 1, State: job.Pending, Reason: run.reason()}
 		a.runs[i] = newRun(a, w)
 		return
 	}
 	role := roleOf(spec, w.Role)
 	if failed := a.ended()[w.Role].Failed; role.Fails(failed) {
-		reason := fmt.Sprintf("%s: %s", w.Name, run.exit.Reason)
+		reason := fmt.Sprintf("%s: %s", w.Name, run.reason())
 		if failed > 1 {
 			reason = fmt.Sprintf("%d processes of %s have failed, the last with: %s", failed, w.Role, reason)
 		}
@@ -206,15 +219,15 @@ func (a *attempt) control() {
 	}
 }
 
-// ended counts the processes that have ended by themselves, by role.
+// ended counts the processes that have ended and not because this engine has asked them to, by role.
 func (a *attempt) ended() map[string]job.Tally {
 	all := map[string]job.Tally{}
 	for _, run := range a.runs {
-		if run.exit == nil || run.dismissed {
+		if !run.judged || run.dismissed {
 			continue
 		}
 		t := all[run.worker.Role]
-		if run.exit.Code == 0 {
+		if run.succeeded() {
 			t.Succeeded++
 		} else {
 			t.Failed++
@@ -274,7 +287,7 @@ func (a *attempt) outcome(ctx context.Context) (job.State, string, error) {
 	}
 	var workers []string // whose outputs count
 	for _, run := range a.runs {
-		if run.dismissed || run.exit.Code != 0 || r.Spec.Serves(run.worker.Role) {
+		if run.dismissed || !run.succeeded() || r.Spec.Serves(run.worker.Role) {
 			continue
 		}
 		workers = append(workers, run.worker.Name)

@@ -308,6 +308,17 @@ func (r *run) outputs() (marker, reason string) {
 	return "", ""
 }
 
+// succeeded reports whether the entry has ended with 0, and nobody had asked it to end.
+func (r *run) succeeded() bool { return r.exit.Code == 0 && !r.exit.Stopped }
+
+// reason says why the entry failed, or was ended.
+func (r *run) reason() string {
+	if r.exit.Stopped && r.exit.Code == 0 && !r.dismissed {
+		return "somebody asked it to end, and it ended with 0"
+	}
+	return r.exit.Reason
+}
+
 // pending says what the uploader of an entry that has ended waits for.
 func (r *run) pending() string {
 	r.mu.Lock()
@@ -327,7 +338,7 @@ func (r *run) describe() {
 		}
 		return
 	}
-	w.Reason = r.exit.Reason
+	w.Reason = r.reason()
 	if w.ExitCode == nil {
 		code := r.exit.Code
 		w.ExitCode, w.Signal = &code, r.exit.Signal
@@ -345,7 +356,7 @@ func (r *run) describe() {
 	case !r.done():
 		w.State = job.Uploading
 		w.Reason = strings.TrimPrefix(w.Reason+"; "+r.pending(), "; ")
-	case r.exit.Code == 0 && !r.exit.Stopped || r.dismissed && r.a.failure == "":
+	case r.succeeded() || r.dismissed && r.a.failure == "":
 		w.State, w.Reason = job.Succeeded, reason
 	case r.dismissed && r.exit.Stopped:
 		w.State = job.Killed
