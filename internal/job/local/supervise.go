@@ -183,8 +183,9 @@ func (s *supervisor) carryOut(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if state != job.Failed || a.final || r.Attempt >= r.Spec.MaxAttempts {
-			if state == job.Failed && r.Spec.MaxAttempts > 1 && !a.final {
+		last := a.final || r.Spec.Restart == job.RestartRank // a rank has used up its restarts
+		if state != job.Failed || last || r.Attempt >= r.Spec.MaxAttempts {
+			if state == job.Failed && r.Spec.MaxAttempts > 1 && !last {
 				reason += fmt.Sprintf("; that was attempt %d of %d", r.Attempt, r.Spec.MaxAttempts)
 			}
 			return s.end(ctx, state, reason)

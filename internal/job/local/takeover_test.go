@@ -26,6 +26,7 @@ func TestTakeover(t *testing.T) {
 	}{
 		"done":      {spec(1, 1, `[ $PFS_ROLE = trainer ] && { `+ready+`exit 0; }; `+ends), func(*job.Spec) {}, job.Succeeded, ""},
 		"failed":    {spec(2, 0, `[ $PFS_INDEX = 1 ] && { `+ready+`exit 3; }; `+ends), func(*job.Spec) {}, job.Failed, "trainer-1: exit code 3"},
+		"restarted": {spec(2, 0, `[ $PFS_INDEX = 1 ] && { `+ready+`exit 3; }; `+ends), func(s *job.Spec) { s.Restart, s.MaxAttempts = job.RestartRank, 2 }, job.Failed, "trainer-1: exit code 3"},
 		"late":      {spec(1, 0, ends), func(s *job.Spec) { s.TimeLimit, s.MaxAttempts = 2*time.Second, 2 }, job.Failed, "the time limit of 2s is over"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -73,5 +74,18 @@ func TestEndedByOthers(t *testing.T) {
 	state, err := os.ReadFile(filepath.Join(string(d), logFile))
 	if err != nil || !strings.Contains(string(state), "somebody asked it to end, and it ended with 0") {
 		t.Errorf("%s, %v", state, err)
+	}
+}
+
+// TestRestartsAreUsedUp: a rank that fails starts at most as often as the job allows.
+func TestRestartsAreUsedUp(t *testing.T) {
+	b := newBed(t)
+	s := spec(1, 0, `echo started >>$PFS_ROOT/starts; exit 3`)
+	s.Restart, s.MaxAttempts = job.RestartRank, 2
+	b.submit(s)
+	r := b.end(s)
+	starts, err := os.ReadFile(filepath.Join(b.store, "pfs/starts"))
+	if r.State != job.Failed || r.Attempt != 1 || string(starts) != "started\nstarted\n" || err != nil {
+		t.Errorf("%s, attempt %d: %s; %q, %v", r.State, r.Attempt, r.Reason, starts, err)
 	}
 }
