@@ -160,14 +160,23 @@ func (e *Engine) record(spec *job.Spec) *job.Record {
 func (e *Engine) Submit(_ context.Context, spec *job.Spec) error {
 	const op = "local.Submit"
 	d := e.dir(spec.User, spec.Name)
-	if s, err := d.load(); err == nil {
-		if s.Record.Spec.ID == spec.ID {
-			return e.ensure(d, s) // the same request again
-		}
-		return pfs.Errorf(op, "", pfs.Exist, "the job %q is %s on this machine", spec.Name, strings.ToLower(string(s.Record.State)))
+	old, err := d.load()
+	switch {
+	case err == nil && old.Record.Spec.ID == spec.ID:
+		return e.ensure(d, old) // the same request again
+	case err == nil:
+		return pfs.Errorf(op, "", pfs.Exist, "the job %q is %s on this machine", spec.Name, strings.ToLower(string(old.Record.State)))
 	}
 	if err := check(spec); err != nil {
 		return err
+	}
+	if errors.Is(err, os.ErrNotExist) && !isLocked(d.file(lockFile)) { // a submission or a removal was killed; names are unique in the store
+		if err := d.onlyHere(op); err != nil {
+			return err
+		}
+		if err := os.RemoveAll(string(d)); err != nil {
+			return pfs.E(op, "", pfs.KindOf(err), err)
+		}
 	}
 	if err := os.MkdirAll(e.opts.Dir, 0o700); err != nil {
 		return pfs.E(op, "", pfs.KindOf(err), err)
@@ -176,7 +185,7 @@ func (e *Engine) Submit(_ context.Context, spec *job.Spec) error {
 		return pfs.E(op, "", pfs.KindOf(err), err)
 	}
 	s := &state{Record: *e.record(spec), Service: e.opts.Service, Root: e.opts.Root, Grace: e.opts.Grace}
-	err := d.saveEnviron(e.opts.Environ)
+	err = d.saveEnviron(e.opts.Environ)
 	if err == nil {
 		err = d.save(s)
 	}
@@ -347,8 +356,8 @@ func (e *Engine) Delete(ctx context.Context, user, name string) error {
 		}
 		if lock != nil {
 			defer lock.Close()
-			if left := d.onlyHere(); len(left) > 0 {
-				return pfs.Errorf(op, "", pfs.Conflict, "outputs that could not be uploaded are only on this machine: copy what you need, and remove them: rm -r %s", strings.Join(left, " "))
+			if err := d.onlyHere(op); err != nil {
+				return err
 			}
 			if err := unmount(e.opts, d, s); err != nil {
 				return err
@@ -364,9 +373,10 @@ func (e *Engine) Delete(ctx context.Context, user, name string) error {
 	}
 }
 
-// onlyHere returns the directories with outputs that the store may not have. An uploader that has all at the store
-// removes its directory.
-func (d dir) onlyHere() (left []string) {
+// onlyHere returns an error that names the directories with outputs that the store may not have, if there are any. An uploader that
+// has all at the store removes its directory.
+func (d dir) onlyHere(op string) error {
+	var left []string
 	runs, _ := filepath.Glob(string(d) + "/attempts/*/*/*")
 	for _, run := range runs {
 		rank := job.RankDir(run)
@@ -377,7 +387,10 @@ func (d dir) onlyHere() (left []string) {
 			left = append(left, rank.Output())
 		}
 	}
-	return left
+	if len(left) == 0 {
+		return nil
+	}
+	return pfs.Errorf(op, "", pfs.Conflict, "outputs that could not be uploaded are only on this machine: copy what you need, and remove them: rm -r %s", strings.Join(left, " "))
 }
 
 // Quota returns nothing: the limits are those of the machine.

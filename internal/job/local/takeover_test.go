@@ -89,3 +89,25 @@ func TestRestartsAreUsedUp(t *testing.T) {
 		t.Errorf("%s, attempt %d: %s; %q, %v", r.State, r.Attempt, r.Reason, starts, err)
 	}
 }
+
+// TestKilledBeforeTheState: a submission, or a removal, that was killed leaves a directory without the state of a job. It keeps no
+// name in use, and nothing in it is of the next job.
+func TestKilledBeforeTheState(t *testing.T) {
+	b := newBed(t)
+	s := spec(1, 0, `echo trained`)
+	d := b.dir("alice", s.Name)
+	rank := d.rank(job.Worker{Name: "trainer-0", Attempt: 1})
+	if err := rank.Make(); err != nil {
+		t.Fatal(err)
+	}
+	if err := rank.WriteExit(&job.Exit{Code: 3}); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(d.file(killFile), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	b.submit(s)
+	if r := b.end(s); r.State != job.Succeeded {
+		t.Errorf("%s: %s", r.State, r.Reason)
+	}
+}
