@@ -71,7 +71,7 @@ type logShipper struct {
 	made bool             // the directory
 	sent map[string]int64 // bytes of each local file that the store has
 	last time.Time        // when a growing file was sent
-	next int              // number of the file after the last one that was found; 0: not known
+	next int              // number of the first file that the store may not have as a whole; 0: not known
 	most int64            // bytes of all files at the store
 	lost int              // files that were removed before they were sent
 }
@@ -96,12 +96,16 @@ func (s *logShipper) pass(ctx context.Context, final bool) (failed error) {
 		if s.next > 0 && n > s.next {
 			s.lost += n - s.next // the launcher keeps only the last ones
 		}
-		s.next = max(s.next, n+1)
+		s.next = max(s.next, n)
+		growing := i == len(names)-1 && !final
 		info, err := os.Stat(name)
-		if err != nil || info.Size() == s.sent[name] {
+		if err != nil {
 			continue
 		}
-		growing := i == len(names)-1 && !final
+		if info.Size() == s.sent[name] {
+			s.whole(n, growing)
+			continue
+		}
 		if growing && time.Since(s.last) < logEvery*time.Duration(1+info.Size()>>20) {
 			continue
 		}
@@ -111,12 +115,20 @@ func (s *logShipper) pass(ctx context.Context, final bool) (failed error) {
 			continue
 		}
 		s.sent[name] = size
+		s.whole(n, growing)
 		if growing {
 			s.last = time.Now()
 		}
 	}
 	s.trim(ctx)
 	return failed
+}
+
+// whole notes that the store has all of the nth file, if that does not grow any more.
+func (s *logShipper) whole(n int, growing bool) {
+	if n == s.next && !growing {
+		s.next++
+	}
 }
 
 // send sends the first size bytes of a log file; of a growing one, only whole lines.

@@ -145,7 +145,8 @@ type uploader struct {
 	progress Progress
 	failure  error // of the last pass, the first one
 
-	logs       chan struct{} // closed when shipLogs has ended
+	ship       func()        // starts shipLogs: the logs are ours when the directory is
+	logs       chan struct{} // closed when shipLogs has ended; nil if it was not started
 	logFailure error         // why logs are missing; set before
 }
 
@@ -171,11 +172,13 @@ func (u *uploader) run(ctx context.Context) (*job.Uploaded, error) {
 	case <-time.After(u.opts.Settle):
 	case <-ctx.Done():
 	}
-	u.logs = make(chan struct{})
-	work.Go(func() {
-		defer close(u.logs)
-		u.logFailure = u.shipLogs(ctx, passes, ended)
-	})
+	u.ship = func() {
+		u.logs = make(chan struct{})
+		work.Go(func() {
+			defer close(u.logs)
+			u.logFailure = u.shipLogs(ctx, passes, ended)
+		})
+	}
 	for {
 		began, files := time.Now(), u.progress.Files
 		done, err := u.try(ctx, budgeted(passes, retry.Default))
@@ -270,7 +273,9 @@ func (u *uploader) begin(ctx context.Context) (*Marker, error) {
 		return nil, nil
 	}
 	m, err := u.claim(ctx)
-	u.ours = err == nil
+	if u.ours = err == nil; u.ours {
+		u.ship()
+	}
 	return m, err
 }
 
@@ -376,10 +381,12 @@ func (u *uploader) last(ctx context.Context) (*inventory, error) {
 
 // acknowledge waits for the logs and tells the launcher that the work is done.
 func (u *uploader) acknowledge(ctx context.Context, m *Marker) (*job.Uploaded, error) {
-	select {
-	case <-u.logs:
-	case <-ctx.Done():
-		return nil, pfs.E("output.Upload", u.opts.Dir, pfs.Canceled, ctx.Err())
+	if u.logs != nil {
+		select {
+		case <-u.logs:
+		case <-ctx.Done():
+			return nil, pfs.E("output.Upload", u.opts.Dir, pfs.Canceled, ctx.Err())
+		}
 	}
 	done := &job.Uploaded{Marker: m.Name, Files: m.Files, Bytes: m.Bytes}
 	if u.progress.Bytes >= enough {
