@@ -768,3 +768,26 @@ func TestParse(t *testing.T) {
 		}
 	}
 }
+
+// The session of a job that has ended ends, also if that fails at first.
+func TestSessionEnds(t *testing.T) {
+	w := newWorld(t, V2)
+	logout, failures := w.e.Logout, 0
+	w.e.Logout = func(ctx context.Context, session string) error {
+		if failures++; failures < 4 {
+			return pfs.Errorf("test.Logout", "", pfs.Unavailable, "the disk is full")
+		}
+		return logout(ctx, session)
+	}
+	spec := specOf("fit")
+	if err := w.submit(spec); err != nil {
+		t.Fatal(err)
+	}
+	w.pai.Set(w.last(), "SUCCEEDED", 0)
+	for range 6 {
+		w.want(spec, job.Succeeded, "")
+	}
+	if w.sessions() != 0 {
+		t.Errorf("%d sessions after %d attempts to end them", w.sessions(), failures)
+	}
+}

@@ -93,8 +93,11 @@ func (e *Engine) step(ctx context.Context, user, name string, s summary) error {
 		}
 		return nil
 	case r.State.Ended():
+		if err := e.clear(ctx, fsys, &r.Spec); err != nil {
+			return err
+		}
 		e.settle(s.Name)
-		return e.clear(ctx, fsys, &r.Spec)
+		return nil
 	}
 	return e.advance(ctx, fsys, r)
 }
