@@ -308,13 +308,30 @@ func put(ctx context.Context, fsys pfs.FileSystem, path pfs.Path, from io.Reader
 	return err
 }
 
+// readRecord reads the record of a job. Its file is the user's, who may have changed it: no size in it may be one that Submit refuses.
+func (e *Engine) readRecord(ctx context.Context, fsys pfs.FileSystem, user, name string) (*job.Record, error) {
+	r, err := job.ReadRecord(ctx, fsys, e.Datacenter, user, name)
+	if err == nil {
+		err = intact(r)
+	}
+	return r, err
+}
+
+// intact refuses a record that Submit has not written.
+func intact(r *job.Record) error {
+	if err := r.Spec.Check(); err != nil {
+		return pfs.Errorf("openpai.record", job.RecordPath(r.Spec.Datacenter, r.Spec.User, r.Spec.Name), pfs.Integrity, "somebody has changed the record of the job: %v", err)
+	}
+	return nil
+}
+
 // record reads the record of a job of this engine.
 func (e *Engine) record(ctx context.Context, user, name string) (pfs.FileSystem, *job.Record, error) {
 	fsys, err := e.Store(user)
 	if err != nil {
 		return nil, nil, err
 	}
-	r, err := job.ReadRecord(ctx, fsys, e.Datacenter, user, name)
+	r, err := e.readRecord(ctx, fsys, user, name)
 	if err == nil && (r.Engine != Name || r.State == job.Submitting) {
 		err = pfs.Errorf("openpai.record", "", pfs.NotExist, "there is no job %q", name)
 	}
@@ -339,7 +356,7 @@ func (e *Engine) Jobs(ctx context.Context, user string) (list []job.Record, err 
 		switch {
 		case err != nil && pfs.KindOf(err).Temporary():
 			return nil, err
-		case err != nil || r.Engine != Name || r.State == job.Submitting:
+		case err != nil || r.Engine != Name || r.State == job.Submitting || intact(r) != nil:
 			continue // paddlectl reports damaged records
 		}
 		name := nameOf(&r.Spec, r.Attempt)

@@ -791,3 +791,33 @@ func TestSessionEnds(t *testing.T) {
 		t.Errorf("%d sessions after %d attempts to end them", w.sessions(), failures)
 	}
 }
+
+// The record of a job is a file that its user can change. The engine carries out none that it would not have accepted.
+func TestChangedRecord(t *testing.T) {
+	w := newWorld(t, V2)
+	spec := specOf("fit")
+	if err := w.submit(spec); err != nil {
+		t.Fatal(err)
+	}
+	w.pai.Set(w.last(), "RUNNING", 0)
+	r := w.want(spec, job.Running, "")
+	r.Spec.Roles[0].Replicas = 20_000 // or 1 << 40, which would end the service
+	if err := job.WriteRecord(t.Context(), w.fs, r); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.e.Job(t.Context(), spec.User, spec.Name); !errors.Is(err, pfs.Integrity) {
+		t.Errorf("Job: %v", err)
+	}
+	if list, err := w.e.Jobs(t.Context(), spec.User); err != nil || len(list) != 0 {
+		t.Errorf("%d jobs, %v", len(list), err)
+	}
+	if err := w.e.pass(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if now, err := job.ReadRecord(t.Context(), w.fs, "dc", spec.User, spec.Name); err != nil || len(now.Workers) != 3 {
+		t.Errorf("the record has %d workers, %v", len(now.Workers), err)
+	}
+	if err := w.e.Kill(t.Context(), spec.User, spec.Name, func(*job.Record) {}); !errors.Is(err, pfs.Integrity) {
+		t.Errorf("Kill: %v", err)
+	}
+}

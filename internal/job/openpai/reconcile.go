@@ -73,7 +73,7 @@ func (e *Engine) step(ctx context.Context, user, name string, s summary) error {
 	fsys, err := e.Store(user)
 	var r *job.Record
 	if err == nil {
-		r, err = job.ReadRecord(ctx, fsys, e.Datacenter, user, name)
+		r, err = e.readRecord(ctx, fsys, user, name)
 	}
 	switch {
 	case errors.Is(err, pfs.NotExist): // of another datacenter, or deleted
