@@ -82,7 +82,7 @@ func Stage(ctx context.Context, opts Options, inputs []pfs.Path, links string) (
 	if err := os.MkdirAll(opts.Dir, 0o755); err != nil {
 		return nil, err
 	}
-	for _, input := range inputs {
+	for _, input := range outer(inputs) {
 		s := &stager{opts: opts, input: input}
 		lock, data, err := s.get(ctx)
 		if err != nil {
@@ -99,7 +99,7 @@ func Stage(ctx context.Context, opts Options, inputs []pfs.Path, links string) (
 // Hold returns inputs that Stage has linked into the directory links, for another process that uses them.
 func Hold(links string, inputs []pfs.Path) (*Inputs, error) {
 	in := &Inputs{Dir: links}
-	for _, input := range inputs {
+	for _, input := range outer(inputs) {
 		data, err := os.Readlink(linkName(links, input))
 		var lock *os.File
 		if err == nil {
@@ -117,6 +117,13 @@ func Hold(links string, inputs []pfs.Path) (*Inputs, error) {
 		}
 	}
 	return in, nil
+}
+
+// outer returns the inputs that are not in another one, which has their files, too.
+func outer(inputs []pfs.Path) []pfs.Path {
+	return slices.DeleteFunc(slices.Clone(inputs), func(p pfs.Path) bool {
+		return slices.ContainsFunc(inputs, func(o pfs.Path) bool { return o != p && p.Within(o) })
+	})
 }
 
 // linkName returns the name of the link to an input.

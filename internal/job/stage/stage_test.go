@@ -144,3 +144,27 @@ func TestLimit(t *testing.T) {
 		t.Errorf("missing: %v", err)
 	}
 }
+
+// TestInputInInput stages a tree, and a file in it.
+func TestInputInInput(t *testing.T) {
+	fsys := memfs.New(memfs.Options{})
+	put(t, fsys, map[pfs.Path]string{"/pfs/dc/public/d/a": "one", "/pfs/dc/public/d/sub/b": "two"})
+	for _, inputs := range [][]pfs.Path{{"/pfs/dc/public/d", "/pfs/dc/public/d/sub/b"}, {"/pfs/dc/public/d/sub/b", "/pfs/dc/public/d", "/pfs/dc/public/d"}} {
+		links := t.TempDir()
+		in, err := Stage(t.Context(), Options{FS: fsys, Dir: t.TempDir()}, inputs, links)
+		if err != nil {
+			t.Errorf("%q: %v", inputs, err)
+			continue
+		}
+		defer in.Close()
+		held, err := Hold(links, inputs)
+		if err != nil {
+			t.Errorf("%q: %v", inputs, err)
+			continue
+		}
+		defer held.Close()
+		if contentOf(t, held, "dc/public/d/a") != "one" || contentOf(t, held, "dc/public/d/sub/b") != "two" {
+			t.Errorf("%q: other content", inputs)
+		}
+	}
+}
