@@ -60,10 +60,13 @@ func newScene(t *testing.T) *scene {
 
 const object1 = "fit-a-line-1e29c8fa"
 
-// left returns what the cluster has besides the namespace.
+// left returns what the cluster has besides the namespace and its first objects.
 func (s *scene) left() (list []string) {
 	for _, kind := range []string{"configmaps", "secrets", "services", "statefulsets", "jobs"} {
 		for _, name := range s.f.names(kind) {
+			if name == quotaName {
+				continue // of the namespace
+			}
 			list = append(list, kind+"/"+name)
 		}
 	}
@@ -600,5 +603,37 @@ func TestUnpullable(t *testing.T) {
 	s.pass(t, 4)
 	if r := s.state(t); r.State != job.Failed || r.Reason != want || r.Attempt != 1 {
 		t.Errorf("%+v", r)
+	}
+}
+
+// TestQuotaComesLater: a namespace whose quota could not be made gets it with the next submission, and not again when an administrator
+// has removed it.
+func TestQuotaComesLater(t *testing.T) {
+	s := newScene(t)
+	s.Config.Quota = corev1.ResourceList{"pods": resource.MustParse("20")}
+	s.f.refuse = func(r *http.Request, _ bool) int {
+		if r.Method == http.MethodPost && strings.HasSuffix(r.URL.Path, "/resourcequotas") {
+			return 403
+		}
+		return 0
+	}
+	for range 2 {
+		wantKind(t, s.Submit(t.Context(), testSpec()), pfs.Permission, "refused by the test")
+	}
+	s.f.refuse = nil
+	s.submit(t)
+	if names := s.f.names("resourcequotas"); len(names) != 1 {
+		t.Fatalf("there are the quotas %q", names)
+	}
+	s.f.mu.Lock()
+	delete(s.f.objects, "/api/v1/namespaces/"+job.Namespace("alice@example.com")+"/resourcequotas/"+quotaName)
+	s.f.mu.Unlock()
+	s.submitOther(t)
+	if names := s.f.names("resourcequotas"); len(names) != 0 {
+		t.Errorf("there are the quotas %q", names)
+	}
+	list, err := s.Jobs(t.Context(), "alice@example.com")
+	if err != nil || len(list) != 2 {
+		t.Errorf("%d jobs, %v", len(list), err)
 	}
 }

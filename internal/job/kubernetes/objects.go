@@ -31,6 +31,7 @@ const (
 	noteUser     = prefix + "user"
 	noteID       = prefix + "submission" // Spec.ID
 	noteRenew    = prefix + "renew"      // of a Secret: when to renew its token
+	noteWhole    = prefix + "whole"      // of a namespace: the ConfigMap that it has when it has all its first objects
 )
 
 // The containers of a pod.
@@ -146,6 +147,14 @@ func limitsOf(user string) *corev1.LimitRange {
 		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "LimitRange"},
 		ObjectMeta: metav1.ObjectMeta{Name: quotaName, Namespace: job.Namespace(user), Labels: map[string]string{managedBy: manager}},
 		Spec:       corev1.LimitRangeSpec{Limits: []corev1.LimitRangeItem{{Type: corev1.LimitTypeContainer, Default: list, DefaultRequest: list}}},
+	}
+}
+
+// wholeOf returns the ConfigMap that tells that the other first objects of a namespace were made.
+func wholeOf(user string) *corev1.ConfigMap {
+	return &corev1.ConfigMap{
+		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "ConfigMap"},
+		ObjectMeta: metav1.ObjectMeta{Name: quotaName, Namespace: job.Namespace(user), Labels: map[string]string{managedBy: manager}},
 	}
 }
 

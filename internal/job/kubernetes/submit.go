@@ -53,6 +53,10 @@ func (e *Engine) firstObjects(user string) []object {
 	if len(e.Config.Quota) > 0 {
 		list = append(list, e.Config.quotaOf(user))
 	}
+	if len(list) > 1 {
+		list[0].GetAnnotations()[noteWhole] = quotaName
+		list = append(list, wholeOf(user))
+	}
 	return list
 }
 
@@ -172,9 +176,14 @@ func (e *Engine) namespace(ctx context.Context, user string) (*corev1.Namespace,
 	return ns, nil
 }
 
-// makeNamespace makes the namespace of a user, and its quota, if it does not exist.
+// makeNamespace makes the namespace of a user, and its quota, if it does not exist, or if that was not completed.
 func (e *Engine) makeNamespace(ctx context.Context, user string) error {
-	_, err := e.namespace(ctx, user)
+	ns, err := e.namespace(ctx, user)
+	if err == nil && ns.Annotations[noteWhole] != "" {
+		_, err = retried(ctx, func(ctx context.Context) (*corev1.ConfigMap, error) {
+			return e.c.configMaps(ns.Name).Get(ctx, ns.Annotations[noteWhole], metav1.GetOptions{})
+		})
+	}
 	if !errors.Is(err, pfs.NotExist) {
 		return err
 	}
