@@ -34,12 +34,12 @@ exit code is 143: the cluster must not take the work for done.
 			&cli.GenericFlag{Name: "grace", Usage: "send SIGKILL `DURATION` after a signal that asks the entry to end", DefaultText: "the cluster does so", Value: &grace},
 			&cli.BoolFlag{Name: "openpai", Usage: "the process is a task of OpenPAI, whose variables stay as they are", Destination: &o.onPAI},
 			&cli.StringFlag{Name: "job-root", Usage: "write the files trainer_id and trainer_count of PaddlePaddle 0.x to `DIR`, or below --dir if that is not possible", Value: o.jobRoot, Destination: &o.jobRoot}),
-		Run: func(context.Context, []string) error {
+		Run: func(ctx context.Context, _ []string) error {
 			if err := o.read(); err != nil {
 				return err
 			}
 			o.grace = grace.Duration
-			exit, err := o.launch()
+			exit, err := o.launch(ctx.Done())
 			if err != nil {
 				return err
 			}
@@ -61,8 +61,8 @@ type launcher struct {
 	onPAI              bool
 }
 
-// launch runs the entry as the next run of the rank.
-func (o *launcher) launch() (*job.Exit, error) {
+// launch runs the entry as the next run of the rank. stop is closed by a signal that comes before the launcher takes them over.
+func (o *launcher) launch(stop <-chan struct{}) (*job.Exit, error) {
 	n, err := o.nextRun()
 	if err != nil {
 		return nil, err
@@ -96,7 +96,7 @@ func (o *launcher) launch() (*job.Exit, error) {
 		}
 		defer inputs.Close()
 	}
-	exit, err := launch.Run(launch.Options{Rank: r, Env: os.Environ(), Stdout: os.Stdout, Stderr: os.Stderr, Grace: o.grace, UploadWait: r.Spec.UploadWait})
+	exit, err := launch.Run(launch.Options{Rank: r, Env: os.Environ(), Stdout: os.Stdout, Stderr: os.Stderr, Grace: o.grace, Stop: stop, UploadWait: r.Spec.UploadWait})
 	if exit != nil {
 		done, _ := r.Dir.ReadUploaded()
 		leaveMessage(struct {

@@ -189,3 +189,61 @@ func TestNothingLaunched(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestTermAtStart: a SIGTERM that comes while the launcher or the uploader is starting is not lost.
+func TestTermAtStart(t *testing.T) {
+	for _, command := range []string{"launch", "upload"} {
+		t.Run(command, func(t *testing.T) {
+			p := newPod(t, memfs.New(memfs.Options{}), `sleep 1000`)
+			spec, err := os.ReadFile(p.spec)
+			token := filepath.Join(p.root, "token")
+			if err == nil {
+				err = os.WriteFile(token, []byte("x.eyJzdWIiOiJ1In0.x"), 0o600)
+			}
+			fifo := filepath.Join(p.root, "fifo")
+			if err == nil {
+				err = syscall.Mkfifo(fifo, 0o600)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			c := exec.Command("pfs-agent", command, "--spec", fifo, "--dir", p.dir)
+			if command == "upload" {
+				c.Args = append(c.Args, "--service", "https://127.0.0.1:1")
+			} else {
+				c.Args = append(c.Args, "--root", p.root, "--job-root", t.TempDir(), "--grace", "1s")
+			}
+			c.Env = append(os.Environ(), "PFS_ROLE=trainer", "PFS_INDEX=0", "PFS_ATTEMPT=1", "PFS_TRAINERS=localhost:1", "PFS_TOKEN_FILE="+token)
+			c.Stdout, c.Stderr = t.Output(), t.Output()
+			if err := c.Start(); err != nil {
+				t.Fatal(err)
+			}
+			in, err := os.OpenFile(fifo, os.O_WRONLY, 0) // waits for the program
+			if err != nil {
+				t.Fatal(err)
+			}
+			c.Process.Signal(syscall.SIGTERM)
+			time.Sleep(200 * time.Millisecond)
+			if command == "launch" { // it waits for an uploader, which is not there
+				if err := job.RankDir(filepath.Join(p.dir, "run-0")).Make(); err != nil {
+					t.Fatal(err)
+				}
+				if err := job.RankDir(filepath.Join(p.dir, "run-0")).WriteUploaded(&job.Uploaded{}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if _, err := in.Write(spec); err != nil {
+				t.Fatal(err)
+			}
+			in.Close()
+			late := time.AfterFunc(10*time.Second, func() { c.Process.Kill() })
+			c.Wait()
+			if !late.Stop() {
+				t.Error("it goes on after a SIGTERM")
+			}
+			if want := map[string]int{"launch": 143, "upload": 0}[command]; c.ProcessState.ExitCode() != want {
+				t.Errorf("it ended with %v, want %d", c.ProcessState, want)
+			}
+		})
+	}
+}

@@ -64,7 +64,7 @@ tasks; each task has a port with the label pfs. docs/openpai.md describes such j
 			if err := t.prepare(ctx); err != nil {
 				return err
 			}
-			code, err := t.run(context.WithoutCancel(ctx))
+			code, err := t.run(ctx)
 			if err == nil {
 				a.Main.Exit(code)
 			}
@@ -203,7 +203,8 @@ func addressOf(env func(string) string, role string, index int) (string, error) 
 	return host + ":" + port, nil
 }
 
-// run runs the launcher as a process of its own, and the uploader in this one. It returns the exit code of the launcher.
+// run runs the launcher as a process of its own, and the uploader in this one. It returns the exit code of the launcher. ctx ends if a
+// signal comes before run takes them over.
 func (t *tasking) run(ctx context.Context) (int, error) {
 	own, err := os.Executable()
 	if err != nil {
@@ -229,15 +230,19 @@ func (t *tasking) run(ctx context.Context) (int, error) {
 	}
 	u := &uploading{rankOptions: &t.rankOptions, fs: t.fs, once: true, asked: make(chan struct{})}
 	uploaded := make(chan error, 1)
-	go func() { uploaded <- u.run(ctx) }()
+	go func() { uploaded <- u.run(context.WithoutCancel(ctx)) }()
 	ended := make(chan error, 1)
 	go func() { ended <- c.Wait() }()
 	var late <-chan time.Time
 	if r.Spec.TimeLimit > 0 {
 		late = time.After(r.Spec.TimeLimit)
 	}
+	early := ctx.Done()
 	for running := true; running; {
 		select {
+		case <-early:
+			early = nil
+			_ = c.Process.Signal(syscall.SIGTERM)
 		case s := <-signals:
 			_ = c.Process.Signal(s) // it may just have ended
 		case <-late:

@@ -62,7 +62,10 @@ ends. With --once it ends after one run of the entry.
 			signal.Reset(syscall.SIGTERM) // the program would end
 			signal.Notify(terms, syscall.SIGTERM)
 			go func() {
-				<-terms
+				select {
+				case <-terms:
+				case <-ctx.Done(): // it came before
+				}
 				close(u.asked)
 			}()
 			return u.run(context.WithoutCancel(ctx))

@@ -25,6 +25,9 @@ type Options struct {
 	// 0: no SIGKILL while the shell of the entry runs, because Kubernetes sends it.
 	Grace time.Duration
 
+	// Stop, if not nil, is closed if somebody has asked the entry to end before Run took over the signals.
+	Stop <-chan struct{} `json:"-"`
+
 	// UploadWait is how long Run waits for the uploader after the entry has ended.
 	UploadWait time.Duration
 }

@@ -29,6 +29,15 @@ func Run(opts Options) (*job.Exit, error) {
 	signal.Reset(forwarded...)
 	signal.Notify(signals, forwarded...)
 	defer signal.Stop(signals)
+	ended := make(chan struct{})
+	defer close(ended)
+	go func() {
+		select {
+		case <-opts.Stop:
+			signals <- syscall.SIGTERM
+		case <-ended:
+		}
+	}()
 	// Processes whose parents have ended become children of this one.
 	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
 		return nil, err
