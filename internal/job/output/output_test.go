@@ -493,3 +493,15 @@ func TestAbandon(t *testing.T) {
 	}
 	r.want(Success, 1)
 }
+
+// TestLongReason: an acknowledgement fits into its reserved file, and into the last message of a container, however long names are.
+func TestLongReason(t *testing.T) {
+	r := newRig(t)
+	r.write(strings.Repeat(strings.Repeat("\x01", 100)+"/", 10)+"\xff", "lost")
+	r.exit(job.Exit{})
+	done := r.upload()
+	text, err := os.ReadFile(filepath.Join(r.opts.Rank.Run(), "uploaded.json"))
+	if done.Marker != Incomplete || !strings.Contains(done.Reason, "\x01") || err != nil || len(text) > 3800 {
+		t.Errorf("%s, %d bytes, %v", done.Marker, len(text), err)
+	}
+}

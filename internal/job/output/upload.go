@@ -397,5 +397,6 @@ func (u *uploader) acknowledge(ctx context.Context, m *Marker) (*job.Uploaded, e
 	} else if u.logFailure != nil {
 		done.Reason = "logs are missing: " + u.logFailure.Error()
 	}
+	done.Reason = fmt.Sprintf("%.500s", done.Reason) // JSON takes up to 6 bytes for each, and the record fits into 4096
 	return done, u.opts.Rank.WriteUploaded(done)
 }
