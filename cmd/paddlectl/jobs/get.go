@@ -433,11 +433,18 @@ func (s *session) outputs(ctx context.Context, o *getOptions, name string) error
 		if err != nil {
 			return err
 		}
+		reports, err := output.Lost(ctx, s.fs, dir)
+		if err != nil {
+			return err
+		}
 		for _, run := range runs {
 			r, err := output.Verify(ctx, s.fs, run, nil)
 			if err != nil {
 				return err
 			}
+			reports = append(reports, r)
+		}
+		for _, r := range reports {
 			switch {
 			case r.Wrong > 0:
 				worse(cliio.Integrity)
@@ -451,7 +458,7 @@ func (s *session) outputs(ctx context.Context, o *getOptions, name string) error
 				continue
 			}
 			for _, p := range r.Problems {
-				s.Message("%s/%s: %s", run, p.Path, p.Reason)
+				s.Message("%s/%s: %s", r.Dir, p.Path, p.Reason)
 			}
 			why := strings.Join(r.Reasons, "; ")
 			switch {
@@ -463,7 +470,7 @@ func (s *session) outputs(ctx context.Context, o *getOptions, name string) error
 				why = r.Exit.Reason
 			}
 			rows = append(rows, []string{
-				strconv.Itoa(n), yes(committed), strings.TrimPrefix(string(run), string(dir)+"/"), orDash(r.Marker), strconv.FormatInt(r.Files, 10),
+				strconv.Itoa(n), yes(committed), strings.TrimPrefix(string(r.Dir), string(dir)+"/"), orDash(r.Marker), strconv.FormatInt(r.Files, 10),
 				cliio.ShortSize(r.Bytes), yes(r.Verified), orDash(cliio.Escape(why)),
 			})
 		}

@@ -3,6 +3,7 @@ package output
 import (
 	"context"
 	"errors"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -50,6 +51,37 @@ func CommitAttempt(ctx context.Context, fsys pfs.FileSystem, dir pfs.Path, worke
 // Committed reports whether the attempt in dir has its marker.
 func Committed(ctx context.Context, fsys pfs.FileSystem, dir pfs.Path) (bool, error) {
 	return pfs.Exists(ctx, fsys, dir.Join(Success))
+}
+
+// Lost returns a report for each worker of the committed attempt in dir (attempts/N) whose outputs are not those with which it was
+// committed.
+func Lost(ctx context.Context, fsys pfs.FileSystem, dir pfs.Path) (list []*Report, err error) {
+	if retry.From(ctx) == nil {
+		ctx = budgeted(ctx, retry.Default)
+	}
+	var marker attemptMarker
+	if err := readRecord(ctx, fsys, dir.Join(Success), &marker); errors.Is(err, pfs.NotExist) {
+		return nil, nil
+	} else if err != nil {
+		return nil, err
+	}
+	for _, worker := range slices.Sorted(maps.Keys(marker.Manifests)) {
+		runs, err := runsOf(ctx, fsys, dir.Join(worker))
+		if err != nil {
+			return nil, err
+		}
+		last := runs[len(runs)-1]
+		m, err := ReadMarker(ctx, fsys, last)
+		if err != nil {
+			return nil, err
+		}
+		if m == nil || m.Name != Success || m.Manifest != marker.Manifests[worker] {
+			r := &Report{Dir: last, Wrong: 1, Problems: []Problem{{Success, "it is not the one with which the attempt was committed"}}}
+			r.Worker = worker
+			list = append(list, r)
+		}
+	}
+	return list, nil
 }
 
 // runsOf returns the directories of all runs of a worker in an attempt, in order.

@@ -374,6 +374,15 @@ func TestCommitAttempt(t *testing.T) {
 	if ok, err := Committed(t.Context(), r.opts.FS, attempt); !ok || err != nil {
 		t.Errorf("%v, %v", ok, err)
 	}
+	if gone, err := Lost(t.Context(), r.opts.FS, attempt); len(gone) != 0 || err != nil {
+		t.Errorf("%+v, %v", gone, err)
+	}
+	if err := writeRecord(budgeted(t.Context(), retry.Never), r.opts.FS, attempt.Join("trainer-0").Join(Success), &Marker{Version: formatVersion, Manifest: "another"}, false); err != nil {
+		t.Fatal(err)
+	}
+	if gone, err := Lost(t.Context(), r.opts.FS, attempt); len(gone) != 1 || gone[0].Worker != "trainer-0" || err != nil {
+		t.Errorf("%+v, %v", gone, err)
+	}
 	runs, err := Runs(t.Context(), r.opts.FS, attempt)
 	if err != nil || len(runs) != 4 || runs[2].Base() != "10" {
 		t.Errorf("%v, %v", runs, err)
