@@ -38,8 +38,12 @@ func (c *Cache[K, V]) Get(key K) (value V, ok bool) {
 	return e.Value.(entry[K, V]).value, true
 }
 
-// Add inserts a new key, and returns the values that it drops.
+// Add sets the value of key, which becomes the most recently used one, and returns the values of other keys that
+// it drops.
 func (c *Cache[K, V]) Add(key K, value V) (dropped []V) {
+	if old, ok := c.entries[key]; ok {
+		c.left += c.size(c.order.Remove(old).(entry[K, V]).value)
+	}
 	c.entries[key] = c.order.PushFront(entry[K, V]{key, value})
 	for c.left -= c.size(value); c.left < 0 && c.order.Len() > 1; {
 		oldest := c.order.Remove(c.order.Back()).(entry[K, V])

@@ -37,3 +37,17 @@ func TestLargeValue(t *testing.T) {
 		t.Errorf("values %v, %d left", got, c.left)
 	}
 }
+
+// A value that replaces another takes its place alone.
+func TestReplace(t *testing.T) {
+	c := New[string](2, One[int])
+	c.Add("a", 1)
+	c.Add("b", 2)
+	if dropped := c.Add("a", 3); dropped != nil {
+		t.Errorf("Add dropped %v, though there is room", dropped)
+	}
+	c.Add("c", 4)
+	if got, ok := c.Get("a"); got != 3 || !ok || c.order.Len() != 2 {
+		t.Errorf("Get = %v, %v, %d in order; want the newer value and 2", got, ok, c.order.Len())
+	}
+}

@@ -75,3 +75,25 @@ func TestLateWrite(t *testing.T) {
 		pfstest.WantFile(t, store, "/f", []byte("new"))
 	})
 }
+
+// TestOldSendersAreForgottenAlone: a process that replaced one long ago is remembered as long as others of its age.
+func TestOldSendersAreForgottenAlone(t *testing.T) {
+	s := newSenders()
+	id := pfs.NewID()
+	for process := range 2 {
+		leave, err := s.enter(t.Context(), "alice", fmt.Sprintf("%s/%d", id, process))
+		if err != nil {
+			t.Fatal(err)
+		}
+		leave()
+	}
+	for range mostSenders - 1 {
+		leave, err := s.enter(t.Context(), "bob", pfs.NewID()+"/0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		leave()
+	}
+	_, err := s.enter(t.Context(), "alice", id+"/0")
+	pfstest.WantKind(t, err, pfs.Canceled)
+}
