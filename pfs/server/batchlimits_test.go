@@ -172,6 +172,41 @@ func TestAnAddressHasAShareOfTheBatches(t *testing.T) {
 	})
 }
 
+// TestWritesAndBatchesShareTheirSlots: a user, and an address, have no second share for single writes.
+func TestWritesAndBatchesShareTheirSlots(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, _ := newServer(t, memfs.New(memfs.Options{}), nil)
+		lead, _ := smallBatch("/f")
+		target := fmt.Sprintf("%s?path=/f&handle=%s&flags=%d", wire.PathWrite, pfs.NewID(), readWrite)
+		var ends []*io.PipeWriter
+		hang := func(user string) {
+			for range batches {
+				body, end := io.Pipe()
+				go from(s, user, "192.0.2.1", wire.PathBatch, body)
+				go end.Write(lead)
+				write, endWrite := io.Pipe()
+				r := httptest.NewRequest("PUT", target, write)
+				r.ContentLength, r.RemoteAddr = 100, "192.0.2.1:1"
+				r.Header.Set("Authorization", "Bearer "+user)
+				go s.ServeHTTP(httptest.NewRecorder(), r)
+				ends = append(ends, end, endWrite)
+			}
+			synctest.Wait()
+		}
+		hang("alice")
+		if n := s.writes.work.taken(); n > batches/3 {
+			t.Errorf("one user has %d of %d slots", n, batches)
+		}
+		hang("bob")
+		if n := s.writes.work.taken(); n > batches/2 {
+			t.Errorf("one address has %d of %d slots", n, batches)
+		}
+		for _, end := range ends {
+			end.Close()
+		}
+	})
+}
+
 // TestSlowReadersAreGivenUp has a client read a byte now and then: the service ends the answer when
 // the time for its bytes at the minimum rate has passed.
 func TestSlowReadersAreGivenUp(t *testing.T) {

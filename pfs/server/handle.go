@@ -244,6 +244,14 @@ func (f *handleFile) Close() error {
 // putWrite writes one chunk to a handle. It verifies the whole chunk first, because a change in
 // place cannot be undone.
 func (s *Server) putWrite(w http.ResponseWriter, r *request) error {
+	end, err := s.writes.work.acquireFrom(r.Context(), r.id.Name, address(r.Request))
+	if err == nil {
+		end, err = s.prepare(r, end)
+	}
+	if err != nil {
+		return err
+	}
+	defer end()
 	q, name, err := parseQuery(r.Request)
 	if err == nil {
 		q.length, err = chunkLength(r.Request, name)

@@ -170,7 +170,7 @@ func (s *Server) routes() {
 	s.mux.HandleFunc("POST "+wire.PathLogout, anonymous(s, s.logout))
 	s.mux.HandleFunc("GET "+wire.PathData, s.authenticated(s.withSlot(s.requests, s.getData)))
 	s.mux.HandleFunc("PUT "+wire.PathData, s.authenticated(s.withSlot(s.requests, s.putData)))
-	s.mux.HandleFunc("PUT "+wire.PathWrite, s.authenticated(s.withSlot(s.writes.work, s.putWrite)))
+	s.mux.HandleFunc("PUT "+wire.PathWrite, s.authenticated(s.putWrite))
 	s.mux.HandleFunc("POST "+wire.PathBatch, s.authenticated(s.audited("batch", s.batch)))
 	s.mux.HandleFunc("POST "+wire.PathRead, s.authenticated(s.readBatch))
 	s.mux.HandleFunc("POST "+wire.PathCopy, s.authenticated(s.audited("copy-batch", s.copyBatch)))
