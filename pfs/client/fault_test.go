@@ -161,6 +161,30 @@ func TestTokenExpiresInTheMiddle(t *testing.T) {
 	}
 }
 
+// TestTokensExpireWhileTheServiceIsAway: a request that is repeated for longer than a token is valid gets another one.
+func TestTokensExpireWhileTheServiceIsAway(t *testing.T) {
+	var s *service
+	var requests atomic.Int64
+	s = start(t, memfs.New(memfs.Options{}), true, func(next http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if strings.HasPrefix(r.URL.Path, wire.PathCall) && requests.Add(1) == 2 { // with the second token
+				s.tokens.newest.Add(1)
+				panic(http.ErrAbortHandler)
+			}
+			next.ServeHTTP(w, r)
+		})
+	})
+	c := s.connect(t, s.URL)
+	if _, err := c.Usage(t.Context(), "/"); err != nil { // the first token
+		t.Fatal(err)
+	}
+	requests.Store(0)
+	s.tokens.newest.Add(1)
+	if _, err := c.Stat(t.Context(), "/"); err != nil {
+		t.Errorf("the second token expired after a lost answer: %v", err)
+	}
+}
+
 func TestRefusedTokenIsNotAskedForEver(t *testing.T) {
 	s := serve(t, memfs.New(memfs.Options{}))
 	c, err := client.New(client.Options{

@@ -53,16 +53,14 @@ func (c *Client) send(ctx context.Context, m message, receive func(resp *http.Re
 	op := retry.Op{Repairs: repairs, Cure: m.cure, Told: func(_ time.Duration, err error) {
 		c.opts.Logger.Debug("asking again", "op", m.op, "path", string(m.name), "error", err)
 	}}
-	refreshed := false
 	err := budget.Do(ctx, op, func(ctx context.Context) error {
 		token, err := c.currentToken(ctx, m)
 		if err == nil {
 			err = c.attempt(ctx, m, token, receive)
 		}
-		if m.anonymous || refreshed || token == "" || pfs.KindOf(err) != pfs.Unauthenticated || isUntrusted(err) {
+		if m.anonymous || token == "" || pfs.KindOf(err) != pfs.Unauthenticated || isUntrusted(err) {
 			return err
 		}
-		refreshed = true
 		c.drop(token)
 		if token, err = c.newToken(ctx, token); err != nil {
 			return err
