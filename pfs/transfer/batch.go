@@ -1,6 +1,7 @@
 package transfer
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"sync"
@@ -225,7 +226,7 @@ func (r *run) writeBatch(ctx context.Context, b *batch, todo []*slot) (alone []*
 		return nil
 	}
 	tries := 0
-	_ = r.j.retry(ctx, todo[0].it.name, func(once context.Context) error {
+	err = r.j.retry(ctx, todo[0].it.name, func(once context.Context) error {
 		tries++
 		errs := guarded(todo, func() []error { return b.write(once, todo) })
 		var err error
@@ -233,7 +234,7 @@ func (r *run) writeBatch(ctx context.Context, b *batch, todo []*slot) (alone []*
 		return err
 	})
 	for _, s := range todo {
-		r.failItem(s.it, s.err)
+		r.failItem(s.it, cmp.Or(s.err, err)) // err if there was no attempt
 		r.release(ctx, s.it)
 	}
 	return alone

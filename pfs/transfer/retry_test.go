@@ -138,3 +138,34 @@ func TestUnreachableIsToldAFewTimes(t *testing.T) {
 		t.Errorf("%d failures are told, and %d counted", n, j.Stats().Failed)
 	}
 }
+
+// endingAt is a context that ends when Err is called for the nth time.
+type endingAt struct {
+	context.Context
+	n atomic.Int64
+}
+
+func (c *endingAt) Err() error {
+	if c.n.Add(-1) < 0 {
+		return context.Canceled
+	}
+	return nil
+}
+
+// TestEndedBatchHasAnError ends a job at every step of a batch: no file fails without an error.
+func TestEndedBatchHasAnError(t *testing.T) {
+	for n := range int64(10) {
+		a, b := newFaulty(t), newFaulty(t)
+		put(t, a.FS, "/f", []byte("content"))
+		j := newJob(t, Options{Events: func(e Event) {
+			if e.Kind == Failed && e.Err == nil {
+				t.Errorf("%d: %s fails without an error", n, e.Path)
+			}
+		}})
+		ctx := &endingAt{Context: t.Context()}
+		ctx.n.Store(n)
+		r := &run{trees: j.newTrees(ctx, func(error) {})}
+		s := &slot{it: &item{source: End{a, "/f"}, target: End{b, "/f"}, name: "/f"}, entry: pfs.BatchEntry{Path: "/f", Mode: 0o600}}
+		r.writeBatch(ctx, &batch{from: a, to: b, buf: []byte{}}, []*slot{s})
+	}
+}
