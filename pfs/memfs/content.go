@@ -85,7 +85,8 @@ func (c content) edited(off int64, n int) content {
 		c.pages = map[int64][]byte{}
 	}
 	first, _ := pageAt(off)
-	for i := first; i*pageSize < off+int64(n); i++ {
+	last, _ := pageAt(off + int64(n) - 1)
+	for i := first; i <= last; i++ {
 		if page, ok := c.pages[i]; ok {
 			c.pages[i] = slices.Clone(page)
 		}

@@ -125,6 +125,9 @@ func (h *handle) write(op string, p []byte, off int64) error {
 	if h.Flags&pfs.OpenAppend != 0 {
 		off = h.node.data.size
 	}
+	if err := pfs.CheckRange(op, h.Name, off, len(p)); err != nil {
+		return err
+	}
 	if off != h.node.data.size && h.fs.can&pfs.CanWriteRandom == 0 {
 		return pfs.Errorf(op, h.Name, pfs.Unsupported, "the store writes at the end of a file only")
 	}

@@ -248,4 +248,13 @@ func TestSparseFile(t *testing.T) {
 	}
 	_, err = h.WriteAt(ctx, []byte("xx"), 1<<63-2)
 	pfstest.WantKind(t, err, pfs.Invalid)
+	if _, err := h.WriteAt(ctx, []byte("xx"), 1<<63-3); err != nil {
+		t.Error(err)
+	}
+	a, err := s.OpenHandle(ctx, "/f", pfs.OpenWrite|pfs.OpenAppend, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = a.WriteAt(ctx, []byte("x"), 0)
+	pfstest.WantKind(t, err, pfs.Invalid)
 }
