@@ -188,14 +188,7 @@ func (r *run) copyFile(ctx context.Context, it *item) {
 	var err error
 	tight := r.tight.Load()
 	if !tight {
-		r.narrow.RLock()
-		c, info, err = r.tryFile(ctx, it)
-		if tight = err != nil && isFull(pfs.KindOf(err)); tight {
-			// Other files in progress may hold the space and may still release it.
-			c.restart()
-			r.tight.Store(true)
-		}
-		r.narrow.RUnlock()
+		c, info, tight, err = r.tryBeside(ctx, it)
 	}
 	if tight {
 		r.narrow.Lock()
@@ -215,6 +208,19 @@ func (r *run) copyFile(ctx context.Context, it *item) {
 		it.info.Size = info.Size
 		r.done(it, Event{Resumed: c.resumed.Load(), Digest: info.Digest})
 	}
+}
+
+// tryBeside copies a file once while others are copied. It reports whether there was no room for all of them.
+func (r *run) tryBeside(ctx context.Context, it *item) (c *fileCopy, info pfs.Info, tight bool, err error) {
+	r.narrow.RLock()
+	defer r.narrow.RUnlock()
+	c, info, err = r.tryFile(ctx, it)
+	if tight = err != nil && isFull(pfs.KindOf(err)); tight {
+		// Other files in progress may hold the space and may still release it.
+		c.restart()
+		r.tight.Store(true)
+	}
+	return c, info, tight, err
 }
 
 // tryFile copies a file once.

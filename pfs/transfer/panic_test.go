@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/paddlecloud/pfs/pfs"
 )
@@ -101,4 +102,34 @@ func TestPanicOfAStream(t *testing.T) {
 	panicAt(a, "write", "/g")
 	_, err = newJob(t, Options{}).FromReader(t.Context(), End{a, "/g"}, bytes.NewReader(noise(2, 3*chunk)), pfs.CommitOptions{})
 	wantPanic(t, err)
+}
+
+// TestPanicAndNoRoom has a store panic with one file and no room for another, which then waits for the end of
+// the first.
+func TestPanicAndNoRoom(t *testing.T) {
+	a, b := newFaulty(t), newFaulty(t)
+	put(t, a, "/t/first", noise(1, 3*chunk))
+	put(t, a, "/t/second", noise(2, 3*chunk))
+	panicked := make(chan struct{})
+	b.before = func(op string, name pfs.Path) error {
+		switch {
+		case op == "readback" && name == "/u/first":
+			defer close(panicked)
+			panic("readback")
+		case op == "commit" && name == "/u/second":
+			<-panicked
+			return pfs.E("test", name, pfs.NoSpace, nil)
+		}
+		return nil
+	}
+	j, ended := newJob(t, Options{}), make(chan error)
+	go func() { ended <- j.Copy(t.Context(), End{a, "/t"}, End{b, "/u"}) }()
+	select {
+	case <-ended:
+		if s := j.Stats(); s.Failed != 2 {
+			t.Errorf("%+v, want two failures", s)
+		}
+	case <-time.After(time.Minute):
+		t.Fatal("the second file waits for the first one for ever")
+	}
 }
