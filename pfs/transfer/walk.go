@@ -1,6 +1,7 @@
 package transfer
 
 import (
+	"cmp"
 	"context"
 	"sync"
 
@@ -13,7 +14,7 @@ func (r *run) walkPair(ctx context.Context, p Pair, walkers *sync.WaitGroup) {
 	fail := func(err error) { r.fail(Event{Path: name, Target: p.Target.Path, Err: err}) }
 	source, info, err := r.j.resolveSource(ctx, p.Source)
 	if err == nil {
-		err = r.j.checkApart(source, p.Target, info.IsDir())
+		err = r.j.checkApart(ctx, source, p.Target, info.IsDir())
 	}
 	if err != nil {
 		fail(err)
@@ -168,7 +169,7 @@ func (r *run) entry(ctx context.Context, d *directory, e entry) *directory {
 	if e.info.IsLink() && r.j.opts.Links == Follow && r.j.filter.choose(d.choice, rel, false) != excluded {
 		to, info, err := r.j.follow(ctx, it.source)
 		if err == nil && info.IsDir() {
-			err = d.checkLoop(to.Path, it.name)
+			err = cmp.Or(d.checkLoop(to.Path, it.name), r.j.checkApart(ctx, to, it.target, true))
 		}
 		if err != nil {
 			r.failItem(it, err)
