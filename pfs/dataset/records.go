@@ -242,7 +242,7 @@ func (t Transcoder) limits() convert.Limits {
 // foreign reads payloads as package convert reads files: each is one input.
 func (t Transcoder) foreign(ctx context.Context, records iter.Seq2[recordfile.Record, error], emit func([]byte) error) error {
 	opts := convert.Options{Format: "jsonl", Encoding: t.To, Limits: t.limits()}
-	wrap := bytes.Clone
+	wrap := asLine
 	if t.From == payload.Pickle {
 		opts.Format, wrap = "pickle", asListOfOne
 	}
@@ -253,6 +253,10 @@ func (t Transcoder) foreign(ctx context.Context, records iter.Seq2[recordfile.Re
 				return
 			}
 			data := wrap(rec.Data)
+			if len(bytes.TrimPrefix(data, []byte("\ufeff"))) == 0 {
+				yield(convert.Source{}, badPayload(rec.Name(), fmt.Errorf("it has no value of %s", t.From)))
+				return
+			}
 			s := convert.Source{Name: rec.Name(), Open: func(context.Context) (convert.Content, error) {
 				return convert.Content{Reader: bytes.NewReader(data), Size: int64(len(data))}, nil
 			}}
@@ -268,6 +272,12 @@ func (t Transcoder) foreign(ctx context.Context, records iter.Seq2[recordfile.Re
 		}
 	}
 	return recordfile.ConvertError(err)
+}
+
+// asLine makes JSON one line, so that a record is one sample and not several. Both ends of lines are
+// white space, and errors in a text.
+func asLine(json []byte) []byte {
+	return bytes.Trim(bytes.ReplaceAll(json, []byte("\n"), []byte("\r")), " \t\r")
 }
 
 // asListOfOne makes a pickle that of a list with its value as the only item, so that a tuple is one
