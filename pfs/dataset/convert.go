@@ -194,6 +194,8 @@ func (c *conversion) run(ctx context.Context) error {
 	c.outs = c.outputs(held)
 	sink := &shardSink{c: c, ctx: held}
 	if err := c.work.begin(ctx, c.o.Tell, lost); err != nil {
+		c.work.undo(ctx, err)
+		c.unmake(ctx)
 		return err
 	}
 	err := c.collect()

@@ -127,23 +127,34 @@ func BeginParts(ctx context.Context, options Options, processes int) (run string
 	if c.made != nil {
 		return "", c.res, c.already(ctx)
 	}
-	const perProcess = 8 // units, so that the ends of the shards' ranges cost little
-	plan := partsPlan{Unit: cmp.Or(c.o.Unit, min(maxUnit, max(minUnit, c.in.bytes/int64(perProcess*processes))))}
-	if plan.Sum, err = c.in.sum(c.o.mayBeMNIST()); err != nil {
+	if err := p.begin(ctx); err != nil {
+		c.work.undo(ctx, err)
+		c.unmake(ctx)
 		return "", nil, err
+	}
+	return p.plan.Run, nil, nil
+}
+
+// begin makes the staging directory with the plan, and claims it for the processes to come.
+func (p *parts) begin(ctx context.Context) (err error) {
+	c := p.c
+	const perProcess = 8 // units, so that the ends of the shards' ranges cost little
+	plan := partsPlan{Unit: cmp.Or(c.o.Unit, min(maxUnit, max(minUnit, c.in.bytes/int64(perProcess*p.Count))))}
+	if plan.Sum, err = c.in.sum(c.o.mayBeMNIST()); err != nil {
+		return err
 	}
 	if !c.work.resumed {
 		if err := c.work.create(ctx); err != nil {
-			return "", nil, err
+			return err
 		}
 	}
 	if err := c.work.claim.take(ctx, c.o.Tell); err != nil {
-		return "", nil, err
+		return err
 	}
 	if err := p.plans(ctx, plan); err != nil {
-		return "", nil, errors.Join(err, c.work.claim.release(ctx))
+		return errors.Join(err, c.work.claim.release(ctx))
 	}
-	return p.plan.Run, nil, nil
+	return nil
 }
 
 // plans writes the plan, or takes over that of the run to be resumed with its name.

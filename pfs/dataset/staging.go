@@ -41,6 +41,7 @@ type stagingDir struct {
 	claim   stagingClaim
 	exists  bool
 	resumed bool // it resumes an earlier run
+	made    bool // by this run
 }
 
 const (
@@ -150,6 +151,18 @@ func (w *stagingDir) begin(ctx context.Context, told func(string), lost func()) 
 	return err
 }
 
+// undo removes what a begin that failed with err has made, unless another run has the directory.
+func (w *stagingDir) undo(ctx context.Context, err error) {
+	if !w.made || errors.Is(err, pfs.Exist) {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanUpTime)
+	defer cancel()
+	if _, err := w.claim.read(ctx); isMissing(err) || w.claim.held(ctx) == nil {
+		_ = w.remove(ctx) // if it fails, the next run finds the directory
+	}
+}
+
 // create makes the directory and writes the job to it: of two runs that begin at once, only one
 // can.
 func (w *stagingDir) create(ctx context.Context) error {
@@ -161,6 +174,7 @@ func (w *stagingDir) create(ctx context.Context) error {
 	if err := w.fs.Mkdir(ctx, w.dir, 0o755); err != nil {
 		return err
 	}
+	w.made = true
 	err := pfs.WriteBatch(ctx, w.fs, []pfs.BatchEntry{w.small(jobName, w.job, true)})[0]
 	if errors.Is(err, pfs.Exist) {
 		return w.taken("another run has begun")

@@ -1,6 +1,7 @@
 package dataset
 
 import (
+	"context"
 	"errors"
 	"strings"
 	"testing"
@@ -103,6 +104,45 @@ func TestIsPart(t *testing.T) {
 	} {
 		if got := isPart(name, 7); got != want {
 			t.Errorf("%q: %v", name, got)
+		}
+	}
+}
+
+// TestNothingIsLeft lets each file of a new staging directory fail, as on a full disk: a run that has
+// finished nothing leaves nothing, so the next one needs no option.
+func TestNothingIsLeft(t *testing.T) {
+	for _, name := range []string{jobName, claimedName, planName} {
+		for _, workers := range []int{0, 2} {
+			if name == planName && workers == 0 {
+				continue
+			}
+			b := newPartsBench(t, Options{LineCount: 1}, map[string]string{"a.txt": "a\n"})
+			full := pfs.NewLayer(func(_ context.Context, a pfs.Access, p pfs.Path, call func(pfs.FileSystem, pfs.Path) error) error {
+				if p.Base() == name && a != pfs.Read {
+					return pfs.E("test", p, pfs.NoSpace, nil)
+				}
+				return call(b.fsys, p)
+			})
+			o := b.at("/out")
+			o.Dir.FS = full
+			begin := func() (err error) {
+				if workers == 0 {
+					_, err = Convert(t.Context(), o)
+				} else {
+					_, _, err = BeginParts(t.Context(), o, workers)
+				}
+				return err
+			}
+			if err := begin(); !errors.Is(err, pfs.NoSpace) {
+				t.Errorf("%s, %d workers: %v", name, workers, err)
+			}
+			if there, err := pfs.Exists(t.Context(), b.fsys, "/out"); err != nil || there {
+				t.Errorf("%s, %d workers: the directory is left", name, workers)
+			}
+			o.Dir.FS = b.fsys
+			if err := begin(); err != nil {
+				t.Errorf("%s, %d workers: the next run: %v", name, workers, err)
+			}
 		}
 	}
 }
