@@ -171,11 +171,14 @@ func (c *conversion) look(ctx context.Context) (err error) {
 }
 
 // already reports the existing set, and removes leftovers of a run that was killed just before its
-// end.
+// end. A run at work, such as one that replaces the set, keeps them.
 func (c *conversion) already(ctx context.Context) error {
 	c.res.Manifest, c.res.Kept, c.res.Already = c.made.Manifest, len(c.made.Shards), true
 	if c.o.DryRun || !c.work.resumed {
 		return nil
+	}
+	if err := c.work.claim.take(ctx, c.o.Tell); err != nil && !isMissing(err) {
+		return err
 	}
 	return c.work.remove(ctx)
 }

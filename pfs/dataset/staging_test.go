@@ -146,3 +146,43 @@ func TestNothingIsLeft(t *testing.T) {
 		}
 	}
 }
+
+// TestAlreadyBesideARun resumes a conversion whose set is complete while another run, which replaces
+// the set by the same, is at work.
+func TestAlreadyBesideARun(t *testing.T) {
+	b := newPartsBench(t, Options{LineCount: 1}, map[string]string{"a.txt": "a\n"})
+	o := b.at("/out")
+	if _, err := Convert(t.Context(), o); err != nil {
+		t.Fatal(err)
+	}
+	checked, err := o.check()
+	if err != nil {
+		t.Fatal(err)
+	}
+	in, err := findInputs(t.Context(), checked)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer in.close()
+	other, err := openStaging(t.Context(), &conversion{o: checked, in: in})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := other.begin(t.Context(), o.Tell, func() { t.Error("the claim was lost") }); err != nil {
+		t.Fatal(err)
+	}
+	o.Resume = true
+	if r, err := Convert(t.Context(), o); !errors.Is(err, pfs.Exist) {
+		t.Errorf("beside a run at work: %+v, %v", r, err)
+	}
+	if err := other.claim.held(t.Context()); err != nil {
+		t.Error(err)
+	}
+	other.claim.rest() // it is killed
+	if r, err := Convert(t.Context(), o); err != nil || !r.Already {
+		t.Errorf("after a killed run: %+v, %v", r, err)
+	}
+	if there, err := pfs.Exists(t.Context(), b.fsys, other.dir); err != nil || there {
+		t.Error("its directory is left", err)
+	}
+}
