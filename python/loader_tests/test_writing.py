@@ -75,6 +75,8 @@ class Writer(InDirectory):
         w.write(b"x")
         with mock.patch("os.fsync", side_effect=OSError(28, "No space left on device")), self.assertRaises(OSError):
             w.close()
+        with self.assertRaisesRegex(ValueError, "a: a write failed, and the file was given up"):
+            w.close()
         self.assertEqual(os.listdir(self.dir), [])
 
     def test_failed_write(self) -> None:

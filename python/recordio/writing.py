@@ -124,6 +124,7 @@ class writer:  # noqa: N801 (the name of the reader is reader)
             self._finish()
             self._out.publish()
         except BaseException:
+            self._failed = True
             self._give_up()
             raise
 
