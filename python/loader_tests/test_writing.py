@@ -142,6 +142,11 @@ class Convert(InDirectory):
             ("msgpack", {1, 2}),
             ("msgpack", np.array(["a"])),
             ("msgpack", 1 << 70),
+            ("msgpack", np.datetime64("2024-01-01", "ns")),
+            ("msgpack", np.datetime64("NaT")),
+            ("msgpack", np.timedelta64(1, "ns")),
+            ("msgpack", "\ud800"),
+            ("json", "\ud800"),
             ("json", b"x"),
             ("json", float("nan")),
             ("raw", "text"),
@@ -153,6 +158,13 @@ class Convert(InDirectory):
             with self.assertRaisesRegex((TypeError, ValueError, OverflowError), "^sample 1: "):
                 recordio.convert(self.dir, [b"", sample] if payload == "raw" else [0, sample], 1, "t", payload=payload)
             self.assertEqual(os.listdir(self.dir), [])
+
+    def test_prefix(self) -> None:
+        """Prefixes that paddlectl refuses."""
+        for prefix in ("", ".t", "a/b", "a\\b", "a\nb", "a\x7f", "\ufffd"):
+            with self.assertRaisesRegex(ValueError, "name_prefix"):
+                recordio.convert(self.dir, [0], 1, prefix)
+        self.assertEqual(os.listdir(self.dir), [])
 
     def test_fails_in_the_middle(self) -> None:
         def reader() -> Iterator[Any]:

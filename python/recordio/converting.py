@@ -47,7 +47,7 @@ def convert(
         raise ValueError("payload=%r: %s" % (payload, ", ".join(_ENCODERS)))
     if compressor not in COMPRESSORS.values():
         raise ValueError("compressor=%r: %s" % (compressor, ", ".join(COMPRESSORS.values())))
-    if not name_prefix or "/" in name_prefix:
+    if not name_prefix or name_prefix[0] == "." or any(c < " " or c in "/\\\x7f\ufffd" for c in name_prefix):
         raise ValueError("name_prefix=%r: the beginning of file names" % name_prefix)
     target = os.fspath(output_path).rstrip("/")
     name = manifest.file_name(name_prefix)
@@ -107,7 +107,8 @@ def _shards(
         try:
             out.write(encode(sample))
         except (TypeError, ValueError, OverflowError, pickle.PicklingError) as e:
-            raise type(e)("sample %d: %s" % (i, e)) from e
+            kind = ValueError if isinstance(e, UnicodeError) else type(e)  # whose own arguments are not a text
+            raise kind("sample %d: %s" % (i, e)) from e
         if i >= line_count and i % line_count == 0:
             shards.append(out.described())
             out = None
@@ -183,7 +184,7 @@ def _manifest(name: str, payload: str, compressor: str, line_count: int, shards:
 
 def _tensor(value: Any) -> Any:
     """Encodes arrays as the package msgpack-numpy does."""
-    if isinstance(value, np.generic):
+    if isinstance(value, np.generic) and value.dtype.kind not in "mM":  # which may be a number, or None, without the unit
         return value.item()
     if isinstance(value, np.ndarray) and value.dtype.kind in "biufc":
         little = np.ascontiguousarray(value, value.dtype.newbyteorder("<"))
