@@ -23,11 +23,14 @@ func TestParquet(t *testing.T) {
 			`"ts":1495612365123456,"dec":"1.25","fsb":"YWJj","dict":%s,"null":null,"dur":7}`,
 			v.i64, i, v.u64, v.f32, v.f64, v.s, v.b, v.t, v.f16, v.dict)
 	}
+	lists := []string{`{"l":[1],"m":{"a":1}}`, `{"l":null,"m":{"b":2}}`, `{"l":[2,3],"m":null}`, `{"l":[],"m":{}}`}
 	tests := []struct {
 		name string
 		want []string
 	}{
-		{"flat", flat}, // three row groups
+		{"flat", flat},      // three row groups
+		{"pages-v1", lists}, // some pages have no values
+		{"pages-v2", lists},
 		{"empty", nil},
 		{"nested", []string{
 			`{"l":[1,2],"ll":[["a"],[]],"st":{"x":1,"y":"a"},"ls":[{"k":1}],"m":{"a":1},"fl":[1.5,2.0]}`,
@@ -170,7 +173,7 @@ func inPages(t *testing.T, data []byte) []bool {
 // flips that change a record are detected, except lengths of levels in version 2.
 func TestParquetFlips(t *testing.T) {
 	opts := Options{Limits: Limits{Record: 1 << 20}}
-	for _, name := range []string{"sums-v1", "sums-v2", "flat", "nested", "gzip", "zstd", "lz4", "brotli"} {
+	for _, name := range []string{"sums-v1", "sums-v2", "flat", "nested", "gzip", "zstd", "lz4", "brotli", "pages-v1", "pages-v2"} {
 		data := readFile(t, "testdata/parquet/"+name+".parquet")
 		want := decodeWith(parquetFormat, fileInput("a.parquet", data), opts)
 		if want.err != nil || len(want.records) == 0 {

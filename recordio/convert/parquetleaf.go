@@ -182,11 +182,14 @@ func (l *parquetLeaf) fill() error {
 	if l.left <= 0 {
 		return nil
 	}
-	if !l.column.HasNext() {
+	for !l.column.HasNext() { // also at a page without values, as pyarrow writes them before lists
 		if err := l.column.Err(); err != nil {
 			return err
 		}
-		return faultf(ErrDamaged, "%d values are missing that the footer counts", l.left)
+		if l.pages.empty == 0 {
+			return faultf(ErrDamaged, "%d values are missing that the footer counts", l.left)
+		}
+		l.pages.empty--
 	}
 	levels, values, err := l.values.read(l.defs[:], l.reps[:])
 	if err != nil {

@@ -30,6 +30,7 @@ func (p *parquetInput) ReadAt(b []byte, off int64) (int, error) {
 type pageCheck struct {
 	values int64 // values of the chunk still expected, according to the footer
 	plain  bool  // pages are not compressed
+	empty  int   // pages without values, dictionaries too, that the library may yet reach
 
 	start int64      // of the chunk; negative before its first read
 	next  int64      // offset of the next byte to check
@@ -86,6 +87,9 @@ func (c *pageCheck) begin(b []byte, end int64) []byte {
 	}
 	c.head = c.head[:0]
 	c.page, c.at, c.left, c.sum = page, end-int64(len(b)), max(0, page.size), 0
+	if page.values == 0 {
+		c.empty++
+	}
 	if c.values -= page.values; c.values < 0 || page.values < 0 || c.plain && page.size != page.whole {
 		c.err = faultf(ErrDamaged, "the header of the page at offset %d does not match the footer", c.at)
 	}

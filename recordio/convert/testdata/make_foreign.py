@@ -225,6 +225,11 @@ def parquet():
         save(c, pa.table({"x": pa.array(range(300), pa.int32()), "s": ["row %d" % (i % 7) for i in range(300)]}),
              compression=c, row_group_size=100, data_page_version="2.0" if c == "zstd" else "1.0")
     save("empty", flat.slice(0, 0))
+    lists = pa.table({
+        "l": pa.array([[1], None, [2, 3], []], pa.list_(pa.int32())), "m": pa.array([[("a", 1)], [("b", 2)], None, []], pa.map_(pa.string(), pa.int32())),
+    })
+    for v in ("1", "2"):  # small pages of lists with a dictionary: some have no values
+        save("pages-v" + v, pa.concat_tables([lists.slice(i, 1) for i in range(4)]), data_page_size=1, data_page_version=v + ".0", compression="none")
     us, ns = pa.duration("us"), pa.timestamp("ns", "Europe/Berlin")
     arrow = pa.table({
         "d": pa.array([1, None], pa.duration("ms")), "z": pa.array([1, 2], ns), "l": pa.array([[3], []], pa.list_(us)),
