@@ -72,12 +72,16 @@ func openArrow(in Input, limits Limits) (*arrowDecoder, error) {
 	if err != nil {
 		return nil, err
 	}
+	var names []string
 	for _, f := range d.reader.Schema().Fields() {
 		typ, err := arrowType(f.Type)
 		if err != nil {
 			return nil, fmt.Errorf("column %q: %w", f.Name, err)
 		}
-		d.list = append(d.list, Column{Name: f.Name, Type: typ})
+		d.list, names = append(d.list, Column{Name: f.Name, Type: typ}), append(names, f.Name)
+	}
+	if err := unlike(ErrUnsupported, "the schema has", names); err != nil {
+		return nil, err
 	}
 	if len(d.list) == 0 {
 		return nil, faultf(ErrUnsupported, "a file without columns")

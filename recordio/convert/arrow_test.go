@@ -9,6 +9,12 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/ipc"
+	"github.com/apache/arrow-go/v18/parquet"
+	"github.com/apache/arrow-go/v18/parquet/file"
+	"github.com/apache/arrow-go/v18/parquet/schema"
 )
 
 func arrowSource(t *testing.T, name string) Source {
@@ -54,6 +60,37 @@ func TestArrowTypes(t *testing.T) {
 	_, stats, err := payloads(t, Options{Bad: BadPolicy{Policy: Skip}}, arrowSource(t, "types.arrow"))
 	if got, want := columnsText(stats.Columns), "word text, map map<int>, pairs list<struct<key int, value int>>, large text, day date, dec decimal(40,2)"; got != want || err != nil {
 		t.Errorf("columns %s, %v, want %s", got, err, want)
+	}
+}
+
+// TestSameNames checks that columns, or fields, of one name are refused: a reader would take the value of
+// one of them.
+func TestSameNames(t *testing.T) {
+	number := arrow.PrimitiveTypes.Int64
+	pair := arrow.StructOf(arrow.Field{Name: "n", Type: number}, arrow.Field{Name: "n", Type: number})
+	for want, fields := range map[string][]arrow.Field{
+		`the schema has two columns "n"`:           {{Name: "n", Type: number}, {Name: "n", Type: number}},
+		`column "s": a struct has two columns "n"`: {{Name: "s", Type: arrow.ListOf(pair)}},
+	} {
+		var b bytes.Buffer
+		if err := ipc.NewWriter(&b, ipc.WithSchema(arrow.NewSchema(fields, nil))).Close(); err != nil {
+			t.Fatal(err)
+		}
+		if _, _, err := payloads(t, Options{}, memorySource("x.arrow", b.Bytes())); !errors.Is(err, ErrUnsupported) || !strings.HasSuffix(err.Error(), want) {
+			t.Errorf("arrow: %v, want %s", err, want)
+		}
+	}
+	n := schema.NewInt64Node("n", parquet.Repetitions.Required, -1)
+	s := schema.MustGroup(schema.NewGroupNode("s", parquet.Repetitions.Required, schema.FieldList{n, n}, -1))
+	for _, fields := range []schema.FieldList{{n, n}, {s}} {
+		var b bytes.Buffer
+		w := file.NewParquetWriter(&b, schema.MustGroup(schema.NewGroupNode("schema", parquet.Repetitions.Required, fields, -1)))
+		if err := w.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if _, _, err := payloads(t, Options{}, memorySource("x.parquet", b.Bytes())); !errors.Is(err, ErrUnsupported) || !strings.HasSuffix(err.Error(), `the schema has two columns "n"`) {
+			t.Errorf("parquet: %v", err)
+		}
 	}
 }
 

@@ -47,15 +47,15 @@ func arrowType(t arrow.DataType) (string, error) {
 	case arrow.ExtensionType:
 		return arrowType(t.StorageType())
 	case *arrow.StructType:
-		fields := make([]string, t.NumFields())
+		fields, names := make([]string, t.NumFields()), make([]string, t.NumFields())
 		for i, f := range t.Fields() {
 			typ, err := arrowType(f.Type)
 			if err != nil {
 				return "", err
 			}
-			fields[i] = fieldText(f.Name, typ)
+			fields[i], names[i] = fieldText(f.Name, typ), f.Name
 		}
-		return "struct<" + strings.Join(fields, ", ") + ">", nil
+		return "struct<" + strings.Join(fields, ", ") + ">", unlike(ErrUnsupported, "a struct has", names)
 	case *arrow.MapType:
 		value, err := arrowType(t.ItemType())
 		if err == nil && isArrowText(t.KeyType()) {

@@ -252,15 +252,16 @@ func (t *table) readHeader(head []byte) (names []string, n int, err error) {
 		}
 		names = append(names, string(name))
 	}
-	return names, n, unlike(names)
+	return names, n, unlike(ErrHeader, "the header has", names)
 }
 
-// unlike returns an error if two columns have the same name.
-func unlike(names []string) error {
+// unlike returns an error of a kind if two columns of what have the same name: readers of a record take
+// one of their values.
+func unlike(kind error, what string, names []string) error {
 	seen := make(map[string]bool, len(names))
 	for _, name := range names {
 		if seen[name] {
-			return faultf(ErrHeader, "the header has two columns %s", clip([]byte(name)))
+			return faultf(kind, "%s two columns %s", what, clip([]byte(name)))
 		}
 		seen[name] = true
 	}

@@ -129,12 +129,17 @@ func (p *parquetSchema) value(n *schema.PrimitiveNode, def, rep int16) (*parquet
 
 func (p *parquetSchema) structure(group *schema.GroupNode, def, rep int16) (*parquetNode, error) {
 	node := &parquetNode{kind: parquetStruct}
+	var names []string
 	for i := range group.NumFields() {
 		child, err := p.node(group.Field(i), def, rep)
 		if err != nil {
 			return nil, err
 		}
 		node.adopt(child)
+		names = append(names, child.name)
+	}
+	if err := unlike(ErrUnsupported, "the schema has", names); err != nil {
+		return nil, err
 	}
 	if len(node.children) == 0 {
 		return nil, faultf(ErrUnsupported, "column %q is a group without columns", group.Name())
