@@ -79,9 +79,9 @@ var shapes = [...]struct{ ints, strings int }{
 	recCounters:  {2, 0}, // last node, last open file
 }
 
-// RecordFormat is the format of the journal that a server leaves to its replacement. Only a server with the same format can
+// JournalFormat is the format of the journal that a server leaves to its replacement. Only a server with the same format can
 // take over. A change of shapes, or of their meaning, needs a new format.
-const RecordFormat = 0
+const JournalFormat = 0
 
 const (
 	journalMagic = 0x7066736a
@@ -90,7 +90,7 @@ const (
 	leastRewrite = 4 << 20
 )
 
-var errJournal = errors.New("the record of the mount's state is damaged")
+var errJournal = errors.New("the journal of the mount is damaged")
 
 // note adds a record.
 func (j *journal) note(kind byte, ints []uint64, strings ...string) {
@@ -234,7 +234,7 @@ func (j *journal) rewrite(current func(emit func(kind byte, ints []uint64, strin
 }
 
 func journalHeadOf(age uint64) []byte {
-	b := binary.LittleEndian.AppendUint64(nil, journalMagic|RecordFormat<<32)
+	b := binary.LittleEndian.AppendUint64(nil, journalMagic|JournalFormat<<32)
 	return binary.LittleEndian.AppendUint64(b, age)
 }
 
@@ -245,8 +245,8 @@ func openJournal(files []*os.File, logger *slog.Logger, apply func(kind byte, in
 	for i, f := range files {
 		var head [journalHead]byte
 		if _, err := f.ReadAt(head[:], 0); err == nil && binary.LittleEndian.Uint32(head[:]) == journalMagic {
-			if format := binary.LittleEndian.Uint32(head[4:]); format != RecordFormat {
-				return nil, true, fmt.Errorf("the record of the mount's state has format %d, and this program reads format %d", format, RecordFormat)
+			if format := binary.LittleEndian.Uint32(head[4:]); format != JournalFormat {
+				return nil, true, fmt.Errorf("the journal of the mount has format %d, and this program reads format %d", format, JournalFormat)
 			}
 			if age := binary.LittleEndian.Uint64(head[8:]); age > j.age {
 				j.current, j.age, resumed = i, age, true

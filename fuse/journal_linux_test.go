@@ -148,8 +148,8 @@ func TestJournal(t *testing.T) {
 	}
 }
 
-// TestRecordFormat reads a record of another format, and compares the shapes of records with those of the format.
-func TestRecordFormat(t *testing.T) {
+// TestJournalFormat reads a record of another format, and compares the shapes of records with those of the format.
+func TestJournalFormat(t *testing.T) {
 	files := []*os.File{nil, nil}
 	for i := range files {
 		f, err := os.Create(filepath.Join(t.TempDir(), "state"))
@@ -163,15 +163,15 @@ func TestRecordFormat(t *testing.T) {
 	}
 	must(t, open())
 	must(t, open())
-	_, err := files[0].WriteAt([]byte{RecordFormat + 3}, 4)
+	_, err := files[0].WriteAt([]byte{JournalFormat + 3}, 4)
 	must(t, err)
-	want := fmt.Sprintf("the record of the mount's state has format %d, and this program reads format %d", RecordFormat+3, RecordFormat)
+	want := fmt.Sprintf("the journal of the mount has format %d, and this program reads format %d", JournalFormat+3, JournalFormat)
 	if err := open(); err == nil || err.Error() != want {
 		t.Errorf("%v, want %s", err, want)
 	}
 	const known = 0x713d2272
-	if sum := crc32.ChecksumIEEE(fmt.Append(nil, RecordFormat, shapes)); sum != known {
-		t.Errorf("the shapes of records have changed: change RecordFormat, and then known to %#x", sum)
+	if sum := crc32.ChecksumIEEE(fmt.Append(nil, JournalFormat, shapes)); sum != known {
+		t.Errorf("the shapes of records have changed: change JournalFormat, and then known to %#x", sum)
 	}
 }
 

@@ -501,14 +501,14 @@ func (b *broker) connect(m message) error {
 	return nil
 }
 
-// fits returns an error if a server that asks with m cannot read the record of the mount.
+// fits returns an error if a server that asks with m cannot read the journal of the mount.
 func (b *broker) fits(m message) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.connection == nil || m.Format == b.format {
 		return nil
 	}
-	return fmt.Errorf("the record of the mount at %s has format %d, and the program that is installed now reads format %d: "+
+	return fmt.Errorf("the journal of the mount at %s has format %d, and the program that is installed now reads format %d: "+
 		"end the mount and mount again to use this program", b.connection.Dir, b.format, m.Format)
 }
 

@@ -1008,7 +1008,7 @@ func (m *mounted) refuses(t *testing.T, before fuse.Status, reason string) {
 	}
 }
 
-// TestOtherFormat installs a program that cannot read the record of the mount. No server of it takes over: neither in an
+// TestOtherFormat installs a program that cannot read the journal of the mount. No server of it takes over: neither in an
 // upgrade, nor after a death, nor when the program cannot be run at all.
 func TestOtherFormat(t *testing.T) {
 	t.Parallel()
@@ -1029,8 +1029,8 @@ func TestOtherFormat(t *testing.T) {
 	must(t, err)
 	must(t, os.WriteFile(m.Program, exe, 0o755))
 	must(t, m.broker.Process.Signal(syscall.SIGHUP))
-	want := fmt.Sprintf("the old one goes on: the record of the mount at %s has format %d, and the program that is installed now reads format %d: end the mount",
-		m.Dir, fuse.RecordFormat, fuse.RecordFormat+1)
+	want := fmt.Sprintf("the old one goes on: the journal of the mount at %s has format %d, and the program that is installed now reads format %d: end the mount",
+		m.Dir, fuse.JournalFormat, fuse.JournalFormat+1)
 	if line := <-m.said; !strings.Contains(line, want) {
 		t.Errorf("%s\nwant %s", line, want)
 	}

@@ -21,7 +21,7 @@ type Link struct {
 	socket  *socket
 	nth     int // replacements so far
 	session string
-	format  uint32     // of the record of the mount's state
+	format  uint32     // of the journal of the mount
 	calls   sync.Mutex // one at a time
 
 	connection *fuse.Connection
@@ -54,7 +54,7 @@ func Inherited() (*Link, error) {
 	if err != nil {
 		return nil, err
 	}
-	l := &Link{socket: s, session: session, format: fuse.RecordFormat, answers: make(chan received, 1)}
+	l := &Link{socket: s, session: session, format: fuse.JournalFormat, answers: make(chan received, 1)}
 	if l.nth, err = strconv.Atoi(nth); more && err != nil { // a broker of an older version sends a word
 		l.nth = 1
 	}
