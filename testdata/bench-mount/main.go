@@ -11,6 +11,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -19,6 +20,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 func main() {
@@ -85,6 +88,7 @@ type bench struct {
 	failed                    []string
 	results                   []result
 	mounts                    []*mounted
+	fills                     int // files that useMemory has made
 }
 
 // result is a row that has a goal.
@@ -163,6 +167,7 @@ type row struct {
 	least      bool    // the unit is seconds: less is better
 	absolute   bool
 	rehearse   bool // a warm row; see turns
+	drops      bool // each turn empties the page cache itself
 	ways       []way
 }
 
@@ -184,7 +189,7 @@ func (b *bench) table(what string, columns ...string) {
 
 // turn measures each way once. The second and every other filling begins with the mount, and so does every other turn of a row
 // that fills the page cache only once.
-func (r row) turn(got [][]float64, filling, round int) error {
+func (b *bench) turn(r row, got [][]float64, filling, round int) error {
 	order := []int{0, 1, 2}[:len(r.ways)]
 	if filling%2 == 1 || !r.rehearse && round%2 == 0 {
 		order[0], order[1] = 1, 0
@@ -194,6 +199,11 @@ func (r row) turn(got [][]float64, filling, round int) error {
 		// One turn shows where a peer is, after one that fills its cache.
 		if w.do == nil || i == 2 && (filling > 0 || round < 0 || round > 1) && r.peerGoal == 0 {
 			continue
+		}
+		if !r.rehearse && !r.drops {
+			if err := b.useMemory(); err != nil {
+				return err
+			}
 		}
 		v, err := w.do(max(round, 0) + filling*10)
 		if err != nil && i == 2 {
@@ -226,7 +236,7 @@ func (b *bench) run(r row) {
 			}
 		}
 		for round := first; round <= last; round++ {
-			if err := r.turn(got, filling, round); err != nil {
+			if err := b.turn(r, got, filling, round); err != nil {
 				b.fail(r.name, err)
 				return
 			}
@@ -302,6 +312,30 @@ func kernel() string {
 
 // flush writes what the kernel has to write, so that the next contender does not.
 func flush() error { return exec.Command("sync").Run() }
+
+// useMemory fills the free memory with clean pages. Many virtual machines get their memory from the host at the first touch of a
+// page, which costs more than copying it: a contender that gets fresh pages would be slower than one that does not.
+func (b *bench) useMemory() error {
+	var system unix.Sysinfo_t
+	if err := unix.Sysinfo(&system); err != nil {
+		return err
+	}
+	size := int64(system.Freeram)*int64(system.Unit) - 512*mib
+	if size <= 0 {
+		return nil
+	}
+	b.fills++
+	f, err := os.Create(b.path(fmt.Sprintf("fill-%d", b.fills))) // its pages stay until it is removed
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	if err := f.Truncate(size); err != nil {
+		return err
+	}
+	_, err = io.Copy(struct{ io.Writer }{io.Discard}, struct{ io.Reader }{f})
+	return err
+}
 
 // dropCaches empties the kernel's caches of files.
 func dropCaches() error {
