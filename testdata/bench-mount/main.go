@@ -11,7 +11,6 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -88,7 +87,6 @@ type bench struct {
 	failed                    []string
 	results                   []result
 	mounts                    []*mounted
-	fills                     int // files that useMemory has made
 }
 
 // result is a row that has a goal.
@@ -324,17 +322,14 @@ func (b *bench) useMemory() error {
 	if size <= 0 {
 		return nil
 	}
-	b.fills++
-	f, err := os.Create(b.path(fmt.Sprintf("fill-%d", b.fills))) // its pages stay until it is removed
+	f, err := os.CreateTemp(b.dir, "fill.") // its pages stay until it is removed
 	if err != nil {
 		return err
 	}
-	defer f.Close()
-	if err := f.Truncate(size); err != nil {
+	if err := errors.Join(f.Truncate(size), f.Close()); err != nil {
 		return err
 	}
-	_, err = io.Copy(struct{ io.Writer }{io.Discard}, struct{ io.Reader }{f})
-	return err
+	return readFile(f.Name())
 }
 
 // dropCaches empties the kernel's caches of files.
